@@ -16,7 +16,7 @@ constexpr std::size_t kMostPickleBytes = wire::kMaxBodyBytes / 2;
 constexpr std::size_t kMostOutputBytes = std::size_t{1} << 20;
 constexpr std::size_t kMadeKept = 256;
 constexpr std::size_t kParts = 14;  // of a frame
-enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2, kEnded = 3 };
+enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2, kEnded = 3, kPassed = 4 };
 
 std::string OutputText(ByteSpan output) {
   return std::string(AsText(output.first(std::min(output.size(), kMostOutputBytes))));
@@ -57,6 +57,9 @@ StageAnswers::Made StageAnswers::Read(const StageJob& job, StageFrame frame,
     return Refusal(job, WrongAnswer());
   }
   if (job.cancelled) return Refusal(job, Cancelled("the iteration was cancelled"));
+  if (outcome[0] == kPassed) {
+    return Refusal(job, Unavailable("the lane has made later batches, and its code runs once"));
+  }
   if (outcome[0] == kTooSmall) {
     return Refusal(
         job,

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2, kEnded = 3 };
+enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2, kEnded = 3, kPassed = 4 };
 
 Bytes Numbers(const std::vector<std::uint64_t>& numbers) {
   return CopyBytes(std::as_bytes(std::span(numbers)));
@@ -67,6 +67,15 @@ class StageAnswersTest : public ::testing::Test {
   StageAnswers answers_{clock_,
                         [this](StageAnswers::Made made) { told_.push_back(std::move(made)); }};
 };
+
+TEST_F(StageAnswersTest, ABatchThatTheLaneHasPassedIsRefusedAndNoneOfItIsTold) {
+  const StageAnswers::Made made = Give(Frame(kPassed));
+  EXPECT_EQ(made.answer.status.code(), Code::kUnavailable);
+  EXPECT_EQ(made.answer.batch, BatchId(5));
+  EXPECT_EQ(made.answer.attempt, 6U);
+  EXPECT_THAT(made.answer.pickle, IsEmpty());
+  EXPECT_THAT(made.answer.python_error, IsEmpty());
+}
 
 TEST_F(StageAnswersTest, AMadeBatchTellsWhatTheHostSaidAndWhatItCost) {
   const StageAnswers::Made made = Give(Frame(kMade));

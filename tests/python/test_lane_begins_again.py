@@ -5,6 +5,7 @@ import os
 import pickle
 import queue
 import socket
+from contextlib import closing
 
 import pytest
 from headrace.stage import wire
@@ -55,16 +56,31 @@ class Lane:
         self.process.close()
 
 
-def ask(worker, number):
-    """(how many batches the process has made, what it was seen to keep)"""
+def send(worker, number, iteration=1):
     fd = os.memfd_create("request")
-    os.write(fd, Request.HEAD.pack(0, 1, 0, 4096, 1, 0, 0, 0, 1, number) + numbers(number))
+    head = Request.HEAD.pack(0, 1, 0, 4096, 1, 0, 0, 0, iteration, number)
+    os.write(fd, head + numbers(number))
     frame = wire.encode(wire.BATCH, wire.numbers(9), wire.numbers(0))
     socket.send_fds(worker, [frame], [fd])
     os.close(fd)
+
+
+def receive(worker):
     kind, answer, _ = wire.receive(worker)
     assert kind == wire.DONE and len(answer) == 14
+    return answer
+
+
+def ask(worker, number, iteration=1):
+    """(how many batches the process has made, what it was seen to keep)"""
+    send(worker, number, iteration)
+    answer = receive(worker)
     return pickle.loads(answer[3]), answer[13].decode()
+
+
+def outcome(worker, number, iteration=1):
+    send(worker, number, iteration)
+    return receive(worker)[1]
 
 
 @pytest.fixture
@@ -98,3 +114,17 @@ def test_a_lane_that_may_not_move_is_not_watched():
     lane = Lane(watched=None)
     assert ask(lane.connect(0), 0) == ([1], "")
     lane.close()
+
+
+def test_code_with_state_makes_no_batch_again_that_the_lane_has_passed():
+    """A data worker that stood still hands on what another one was asked for meanwhile."""
+    with closing(Lane(watched=None)) as lane:
+        slow, quick = lane.connect(0), lane.connect(0)
+        assert ask(quick, 0)[0] == [1]
+        assert ask(slow, 0)[0] == [1], "the same batch, because its answer may be lost"
+        assert ask(quick, 2)[0] == [2]
+        assert outcome(slow, 0) == numbers(wire.PASSED)
+        assert ask(quick, 4)[0] == [3]
+        assert ask(quick, 1, iteration=2)[0] == [4], "another iteration, which begins anew"
+        assert outcome(slow, 6, iteration=1) == numbers(wire.PASSED)
+        assert ask(quick, 2, iteration=2)[0] == [5]

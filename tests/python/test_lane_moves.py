@@ -20,7 +20,7 @@ class Lane:
 
     def __init__(self):
         control, theirs = socket.socketpair()
-        self.port = LanePort(theirs, settings(tells_state=True))
+        self.port = LanePort(theirs, settings(tells_state=True, watched=False))
         self.port.open({"dataset": None, "collate_fn": list}, None)
         self.worker, served = socket.socketpair()
         socket.send_fds(control, [numbers(0)], [served.fileno()])

@@ -19,15 +19,14 @@ constexpr Duration kColdHedge = std::chrono::seconds(2);
 
 }  // namespace
 
-Dispatcher::Options Dispatcher::Options::For(const Plan& plan, Duration resend_floor) {
+Dispatcher::Options Dispatcher::Options::For(const Plan& plan, Making making,
+                                             Duration resend_floor) {
   Options options;
-  // Stage hosts start slowly and run user code: a second try costs more than it saves.
   options.resend_floor = resend_floor;
-  options.hedge = !plan.has_python_stage;
-  // The code of one batch must not run twice while its worker lives.
-  options.resend_elsewhere = !plan.has_python_stage;
+  options.hedge = making == Making::kFreely;
+  options.resend_elsewhere = making == Making::kFreely;
   if (!plan.has_python_stage) options.most_losses = kMostLosses;
-  options.lanes_in_order = HasPythonLanes(plan);
+  options.lanes_in_order = HasPythonLanes(plan) || making == Making::kInOrder;
   // The state that lanes keep cannot travel: another worker must run them from their beginning.
   options.lanes_stay = plan.has_python_stage && plan.python.replayed;
   return options;
@@ -138,11 +137,25 @@ bool Dispatcher::LaneFree(std::int64_t ticket, const Batch& batch) const {
   return lane == lane_ticket_.end() || lane->second == ticket;
 }
 
-WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid) const {
+bool Dispatcher::Beside(const Batch& batch, WorkerId id, const Worker& worker) const {
+  if (worker.state != WorkerState::kReady || id == batch.last_worker) return false;
+  const auto has_it = workers_.find(batch.last_worker);
+  return has_it == workers_.end() || !has_it->second.lanes || !worker.lanes;
+}
+
+bool Dispatcher::MayHedge(const Batch& head) const {
+  return options_.hedge && head.live == 1 && !Spent(head) &&
+         std::ranges::any_of(
+             workers_, [&](const auto& entry) { return Beside(head, entry.first, entry.second); });
+}
+
+// Returns the least busy worker. `beside`: that may be asked beside the one that has the batch.
+WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid, bool beside) const {
   std::vector<WorkerId> best;
   std::uint64_t least = UINT64_MAX;
   for (const auto& [id, worker] : workers_) {
     if (worker.state != WorkerState::kReady || id == avoid || worker.bytes > least) continue;
+    if (beside && !Beside(batch, id, worker)) continue;
     if (worker.bytes < least) best.clear();
     least = worker.bytes;
     best.push_back(id);
@@ -228,10 +241,8 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
   }
   if (batches_.empty()) return sends;
   auto& [ticket, head] = *batches_.begin();
-  if (options_.hedge && ready_ > 1 && head.live == 1 && !Spent(head) &&
-      now - head.last_sent >= HedgeAfter()) {
-    const WorkerId worker = Choose(head, head.last_worker);
-    if (worker.valid()) sends.push_back(Start(ticket, head, worker, now, true));
+  if (MayHedge(head) && now - head.last_sent >= HedgeAfter()) {
+    sends.push_back(Start(ticket, head, Choose(head, head.last_worker, true), now, true));
   }
   const Duration resend = ResendAfter();
   for (auto& [id, batch] : batches_) {
@@ -339,7 +350,7 @@ std::optional<SteadyTime> Dispatcher::NextDeadline() const {
   if (batches_.empty() || ready_ == 0) return std::nullopt;
   std::optional<SteadyTime> deadline;
   const Batch& head = batches_.begin()->second;
-  if (options_.hedge && head.live == 1 && ready_ > 1 && !Spent(head)) {
+  if (MayHedge(head)) {
     deadline = head.last_sent + HedgeAfter();
   }
   const Duration resend = ResendAfter();

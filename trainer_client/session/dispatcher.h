@@ -15,6 +15,13 @@
 
 namespace headrace::client {
 
+// What making a batch twice does.
+enum class Making : std::uint8_t {
+  kFreely,   // no harm: the plan is native, or its code keeps no state
+  kOnce,     // the program's code runs again
+  kInOrder,  // that, and the code may keep state: it sees the batches of a lane in their order
+};
+
 // Decides which worker makes which batch. Any worker may make any batch, and a batch made twice
 // does no harm. So a lost or late batch is asked for again, and the first answer counts.
 //
@@ -32,7 +39,8 @@ class Dispatcher {
  public:
   struct Options {
     bool hedge = true;
-    // Batches of one lane go out one after the other (generator states travel with the lane).
+    // Batches of one lane go out one after the other: generator states travel with the lane, or its
+    // code keeps state.
     bool lanes_in_order = false;
     // A lane's batches go to the worker that made its last one, while it is ready.
     bool lanes_stay = false;
@@ -53,7 +61,7 @@ class Dispatcher {
     std::int32_t most_losses = 0;
 
     // The options that suit the plan's batches.
-    [[nodiscard]] static Options For(const Plan& plan, Duration resend_floor);
+    [[nodiscard]] static Options For(const Plan& plan, Making making, Duration resend_floor);
   };
   enum class WorkerState : std::uint8_t {
     kReady,
@@ -90,6 +98,10 @@ class Dispatcher {
 
   // Sets the worker's state. Returns the attempts that ended with kGone; their slots are free.
   std::vector<std::uint32_t> SetWorker(WorkerId worker, WorkerState state);
+  // Notes that the worker makes batches with the trainer's own processes. All such workers have the
+  // same ones: what one of them makes late, another one would make later.
+  // REQUIRES: SetWorker, and not kGone.
+  void SetLanes(WorkerId worker) { workers_.at(worker).lanes = true; }
   [[nodiscard]] std::size_t ready_workers() const { return ready_; }
 
   // `keys` stay valid until the batch is done or removed.
@@ -125,6 +137,7 @@ class Dispatcher {
     WorkerState state = WorkerState::kReady;
     std::uint64_t bytes = 0;
     std::int64_t attempts = 0;
+    bool lanes = false;
   };
   struct Batch {
     std::uint64_t bytes = 0;
@@ -149,7 +162,10 @@ class Dispatcher {
     WorkerId last_worker;
   };
 
-  [[nodiscard]] WorkerId Choose(const Batch& batch, WorkerId avoid) const;
+  [[nodiscard]] WorkerId Choose(const Batch& batch, WorkerId avoid, bool beside = false) const;
+  // Whether this worker may be asked for the batch beside the one that has it.
+  [[nodiscard]] bool Beside(const Batch& batch, WorkerId id, const Worker& worker) const;
+  [[nodiscard]] bool MayHedge(const Batch& head) const;
   [[nodiscard]] WorkerId ChooseAgain(const Batch& batch) const;
   [[nodiscard]] WorkerId Home(const Batch& batch) const;
   Send Start(std::int64_t ticket, Batch& batch, WorkerId worker, SteadyTime now, bool hedge);

@@ -44,7 +44,7 @@ class Worker {
         if (shadow) ++shadows;
         if (shadow && holds_shadows) {
           held = *request;
-        } else {
+        } else if (!mute) {
           Answer(*request);
         }
       } else if (std::holds_alternative<wire::Detach>(incoming.body)) {
@@ -69,6 +69,7 @@ class Worker {
   int wrong_by = 0;
   std::string change;  // what its code is seen to keep
   bool holds_shadows = false;
+  bool mute = false;  // takes batches, and answers none
   std::optional<wire::BatchRequest> held;
   std::vector<wire::BatchRequest> asked;
   int shadows = 0, attached = 0, detached = 0;
@@ -209,6 +210,24 @@ TEST_F(CompareTest, AWorkerElsewhereServesAfterTwoEqualBatches) {
   });
   Await([&] { return core_->Load().compared == before + 1; });
   EXPECT_EQ(core_->Load().differed, 0U);
+}
+
+// Its code keeps no state, so it may be made twice.
+TEST_F(CompareTest, ALateBatchOfAWorkerElsewhereIsMadeHereToo) {
+  Trust();
+  for (int i = 0; i < 4; ++i) {  // what is late is known then
+    Submit(kWorkerHere);
+    EXPECT_EQ(NextContent(), made_++);
+  }
+  RunOn(*reactor_, [this] { there_->mute = true; });
+  Submit(kWorkerThere);
+  EXPECT_EQ(NextContent(), made_);
+  RunOn(*reactor_, [this] {
+    EXPECT_LT(there_->asked.back().attempt, kShadow);
+    EXPECT_EQ(here_->asked.back().batch, there_->asked.back().batch);
+    EXPECT_LT(here_->asked.back().attempt, kShadow) << "asked for itself, and not to compare";
+    EXPECT_EQ(here_->asked.back().lane_state, there_->asked.back().lane_state);
+  });
 }
 
 TEST_F(CompareTest, NewLanesAreNewOnesElsewhereToo) {

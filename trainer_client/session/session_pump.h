@@ -123,7 +123,6 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   LinkContext context_;
   std::shared_ptr<BatchMailbox> shared_;
   // Whether workers elsewhere may run the plan's code, once they have shown what they make.
-  const bool compares_;
 
   // What is known and decided.
   DrawPlanner planner_;

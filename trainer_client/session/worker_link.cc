@@ -220,7 +220,7 @@ void WorkerLink::OnDisconnected() {
   lost_ = true;
   if (state_ == State::kAttaching) {
     AttachLater(kAttachRetry);
-  } else if (!context_.plan.has_python_stage) {
+  } else if (context_.making() == Making::kFreely) {
     events_.on_lost(worker_.worker);
   }
 }

@@ -15,6 +15,7 @@
 #include "schemas/wire/message.h"
 #include "trainer_client/session/arena.h"
 #include "trainer_client/session/blob_store.h"
+#include "trainer_client/session/dispatcher.h"
 #include "trainer_client/session/lane_processes.h"
 
 namespace headrace::client {
@@ -35,6 +36,16 @@ struct LinkContext {
   std::shared_ptr<Arena> arena;
   // Never null.
   std::unique_ptr<BlobStore> blobs = std::make_unique<BlobStore>(std::map<BlobHash, Blob>());
+
+  // Whether workers elsewhere may run the plan's code, after they have shown that their batches are
+  // the same (docs/adr/0028-elsewhere.md).
+  [[nodiscard]] bool compares() const {
+    return gives_lanes && plan.has_python_stage && plan.python.bundle.valid();
+  }
+  [[nodiscard]] Making making() const {
+    if (!plan.has_python_stage || (compares() && !plan.python.replayed)) return Making::kFreely;
+    return gives_lanes ? Making::kInOrder : Making::kOnce;
+  }
 };
 
 // Whether two leases mean the same worker process.
@@ -60,9 +71,9 @@ class WorkerLink {
     std::function<void(WorkerId, State)> on_state;
     std::function<void(WorkerId, net::Incoming&&)> on_message;  // BatchDone, Described
     std::function<void()> on_loaded;  // the worker said that the plan runs there
-    // The connection of a native plan's link ended, and the worker has no arena: it answers no earlier
-    // request. The link stays, and connects again. A batch of code may still be in work there, and code
-    // runs once. So for other plans the worker's silence decides.
+    // The link's connection ended, and the worker has no arena: it answers no earlier request. The
+    // link stays, and connects again. A batch that must not be made twice may still be in work there:
+    // then the worker's silence decides.
     std::function<void(WorkerId)> on_lost;
   };
 

@@ -9,14 +9,14 @@ import struct
 from typing import Any
 
 # As kStageProtocol: what this side speaks.
-PROTOCOL = 2
+PROTOCOL = 3
 _HEAD = struct.Struct("<3sBII")
 _MAGIC = b"HRS"
 
 SESSION, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE, PREPARE, END, BECAME, UNFIT = range(1, 13)
 HELLO = 13
-# Outcomes of a batch.
-MADE, RAISED, TOO_SMALL, LANE_ENDED = range(4)
+# Outcomes of a batch. PASSED: the lane has gone on to later ones, and its code runs once.
+MADE, RAISED, TOO_SMALL, LANE_ENDED, PASSED = range(5)
 
 
 class OtherRelease(Exception):
