@@ -52,7 +52,7 @@ loader = DataLoader(data, 4, shuffle=True, num_workers=2, persistent_workers=Tru
 found = hashlib.sha256()
 epochs, stop = int(sys.argv[2]), pathlib.Path(sys.argv[3])
 epoch = 0
-while epoch < epochs or not (epochs or stop.exists()):
+while epoch == 0 or epoch < epochs or not (epochs or stop.exists()):
     for images, labels in loader:
         found.update(images.numpy().tobytes() + labels.numpy().tobytes())
     epoch += 1
@@ -152,7 +152,7 @@ def training(photos: pathlib.Path, place: pathlib.Path, address: str) -> Iterato
 
 def digest(photos: pathlib.Path, epochs: int) -> str:
     program = [sys.executable, "-c", PROGRAM, str(photos), str(epochs), "-"]
-    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=300)
     return done.stdout.split()[1]
 
 
