@@ -5,13 +5,24 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from headrace.service import service
 
-from .headrace_program import HEADRACE, clean_environment
+from .headrace_program import (
+    HEADRACE,
+    UNMEASURED_MS,
+    clean_environment,
+    coordinator,
+    free_address,
+    ready_workers,
+    running,
+    wait_for,
+    wait_for_answer,
+)
 
 HOST = "elsewhere"
 _UNSHARE = ["unshare", "--mount", "--uts"]
@@ -31,8 +42,35 @@ def needs_namespaces() -> None:
 
 
 @contextmanager
+def starting_hosts(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Callable[..., None]]:
+    """Starts workers of a coordinator of its own, "here" or "elsewhere". A job is given all of
+    them, however few would do."""
+    needs_namespaces()
+    address = free_address()
+    service.close()
+    monkeypatch.setenv("HEADRACE_COORDINATOR", address)
+    with ExitStack() as stack:
+        stack.enter_context(coordinator("--listen", address, "--heartbeat-ms", str(UNMEASURED_MS)))
+        wait_for_answer(address)
+
+        def start(where: str, content: dict[Path, Path] | None = None, **environment: str) -> None:
+            before = len(ready_workers(address))
+            if where == "here":
+                words = "worker", "--coordinator", address, "--threads", "1"
+                stack.enter_context(running(*words, HEADRACE_LOG="error"))
+            else:
+                own = folder / "own"
+                own.mkdir()
+                stack.enter_context(worker_elsewhere(address, own, content, **environment))
+            wait_for(lambda: len(ready_workers(address)) > before, "worker", 60)
+
+        yield start
+        service.close()
+
+
+@contextmanager
 def worker_elsewhere(
-    address: str, folder: Path, content: dict[Path, Path] | None = None
+    address: str, folder: Path, content: dict[Path, Path] | None = None, **environment: str
 ) -> Iterator[subprocess.Popen]:
     """`content`: what it has in the place of these files. `folder`: empty, for its own use."""
     boot = folder / "boot_id"
@@ -49,7 +87,7 @@ def worker_elsewhere(
     )
     process = subprocess.Popen(
         [*_UNSHARE, *_own_root(), "sh", "-c", " && ".join(steps)],
-        env=clean_environment(HEADRACE_LOG="error", XDG_RUNTIME_DIR=str(folder)),
+        env=clean_environment(HEADRACE_LOG="error", XDG_RUNTIME_DIR=str(folder), **environment),
     )
     try:
         yield process
