@@ -1,4 +1,4 @@
-"""The processes of a stage gain no rights, whatever a job's code starts."""
+"""The processes of a stage gain no rights, whatever a job's code starts, and may have a user of their own."""
 
 import os
 import resource
@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from support.headrace_program import HEADRACE
 from support.stage_peer import Stage
 from torch.utils.data import Dataset
 
@@ -33,6 +34,31 @@ class Asking(Dataset):
         return flag, resource.getrlimit(resource.RLIMIT_CORE), int(ran.stdout)
 
 
+class Reading(Dataset):
+    """Who makes a batch, and whether it can read `secret` or be root again."""
+
+    def __init__(self, secret):
+        self.secret = secret
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        return os.getresuid(), os.getresgid(), [why(open, self.secret), why(os.setuid, 0)]
+
+
+def why(action, argument):
+    try:
+        action(argument)
+    except PermissionError:
+        return "refused"
+    return "done"
+
+
+def _run(*words):
+    return subprocess.run([HEADRACE, *words], capture_output=True, text=True, timeout=60)
+
+
 @pytest.fixture
 def setuid():
     """A copy of `id` that runs as its owner, for everybody."""
@@ -53,3 +79,27 @@ def test_a_program_with_the_setuid_bit_gives_code_of_a_stage_no_rights(setuid):
         flag, core, user = stage.host().ask([0]).value()
     assert (flag, core) == (1, (0, 0))
     assert user == (_NOBODY if os.geteuid() == 0 else os.geteuid())
+
+
+def test_code_of_a_stage_runs_as_the_user_that_the_worker_names(tmp_path, monkeypatch):
+    if os.geteuid() != 0:
+        pytest.skip("only root starts processes of another user")
+    secret = tmp_path / "secret"
+    secret.touch(0o600)
+    monkeypatch.setenv("HEADRACE_STAGE_USER", "nobody")
+    with Stage(
+        sys.modules[__name__], dataset=Reading(str(secret)), auto_collation=False, collate_fn=tuple
+    ) as stage:
+        assert stage.problem == ""
+        users, groups, outcomes = stage.host().ask([0]).value()
+    assert set(users) == {_NOBODY} and 0 not in groups
+    assert outcomes == ["refused", "refused"]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("root", "has the rights of root"), ("nobody here", "has no user nobody here")],
+)
+def test_a_user_that_stages_cannot_have_is_refused_in_words(name, what):
+    done = _run("worker", "--coordinator", "tcp://127.0.0.1:9", "--stage-user", name)
+    assert done.returncode != 0 and what in done.stderr

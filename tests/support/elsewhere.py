@@ -53,7 +53,7 @@ def starting_hosts(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Ca
         stack.enter_context(coordinator("--listen", address, "--heartbeat-ms", str(UNMEASURED_MS)))
         wait_for_answer(address)
 
-        def start(where: str, content: dict[Path, Path] | None = None, **environment: str) -> None:
+        def start(where: str, content: dict[Path, Path] | None = None, **more: str) -> None:
             before = len(ready_workers(address))
             if where == "here":
                 words = "worker", "--coordinator", address, "--threads", "1"
@@ -61,7 +61,7 @@ def starting_hosts(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Ca
             else:
                 own = folder / "own"
                 own.mkdir()
-                stack.enter_context(worker_elsewhere(address, own, content, **environment))
+                stack.enter_context(worker_elsewhere(address, own, content, **more))
             wait_for(lambda: len(ready_workers(address)) > before, "worker", 60)
 
         yield start
@@ -70,9 +70,14 @@ def starting_hosts(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Ca
 
 @contextmanager
 def worker_elsewhere(
-    address: str, folder: Path, content: dict[Path, Path] | None = None, **environment: str
+    address: str,
+    folder: Path,
+    content: dict[Path, Path] | None = None,
+    words: str = "",
+    **environment: str,
 ) -> Iterator[subprocess.Popen]:
-    """`content`: what it has in the place of these files. `folder`: empty, for its own use."""
+    """`content`: what it has in the place of these files. `folder`: empty, for its own use. `words`: for
+    its command line."""
     boot = folder / "boot_id"
     boot.write_text("8a1b2c3d-0000-4000-8000-000000000001\n")
     mounts = {Path("/proc/sys/kernel/random/boot_id"): boot, **(content or {})}
@@ -83,7 +88,8 @@ def worker_elsewhere(
     # A worker on loopback serves its own host alone. 127.1 is no literal of loopback, and leads there.
     steps.append(
         f"exec {shlex.quote(HEADRACE)} worker --coordinator {address} "
-        "--listen tcp://127.0.0.1:0 --advertise 127.1 --threads 1"
+        "--listen tcp://127.0.0.1:0 --advertise 127.1 --threads 1 "
+        f"{words}"
     )
     process = subprocess.Popen(
         [*_UNSHARE, *_own_root(), "sh", "-c", " && ".join(steps)],

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pwd
 import resource
 import select
 import signal
@@ -32,6 +33,21 @@ def gain_nothing() -> None:
     if libc.prctl(PR_SET_NO_NEW_PRIVS, *words) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_NO_NEW_PRIVS")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def become_user() -> None:
+    """As `headrace worker --stage-user` says. Before die_with_parent, which the kernel forgets with a
+    change of user. Raises OSError, KeyError: what to do is the worker's matter."""
+    name = os.environ.get("HEADRACE_STAGE_USER", "")
+    if not name:
+        return
+    user = pwd.getpwnam(name)
+    if os.geteuid() == user.pw_uid:
+        return  # this interpreter has begun again
+    os.initgroups(name, user.pw_gid)
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
+    os.environ.update(HOME=user.pw_dir, USER=name, LOGNAME=name)
 
 
 class Forks(ABC):
