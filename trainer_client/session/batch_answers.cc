@@ -64,7 +64,10 @@ void BatchAnswers::OnDone(WorkerId worker, wire::BatchDone&& done,
     return;
   }
   Dispatcher::Answer answer = Receive(*loan, arrived, done, payload);
-  if (answer == Dispatcher::Answer::kMade) answer = Admit(*loan, done);
+  // Of a batch that nobody wants any more, Receive has checked nothing, and nothing is used.
+  if (answer == Dispatcher::Answer::kMade && parts_.book.Find(loan->ticket) != nullptr) {
+    answer = Admit(*loan, done);
+  }
   const PlannedBatch* planned = parts_.book.Find(loan->ticket);
   if (answer != Dispatcher::Answer::kMade || loan->witness.empty() || planned == nullptr) {
     Settle(*loan, arrived, answer, std::move(done));
