@@ -1,10 +1,26 @@
 #include "cli/options.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <system_error>
 
 namespace headrace::cli {
+namespace {
+
+// Why processes of stages can't run as this user; empty: they can.
+std::string WhyNoStageUser(const std::string& name) {
+  const passwd* user = ::getpwnam(name.c_str());
+  if (user == nullptr) return "this host has no user " + name;
+  if (user->pw_uid == 0) return name + " has the rights of root";
+  if (::geteuid() != 0) return "only root may start processes of another user";
+  return "";
+}
+
+}  // namespace
 
 void AddCoordinatorAddress(CLI::App& command, std::string& address) {
   command.add_option("--coordinator", address, "Its address [default: $HEADRACE_COORDINATOR]")
@@ -41,6 +57,15 @@ void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
   AddSize(command, "--stage-memory", stage_memory,
           "Most data memory of each Python process that runs a program's own transforms, "
           "for example 4G; Python and torch take about 0.5G of it [default: no limit]");
+  // The Python processes read it (headrace/stage/forks.py).
+  command
+      .add_option_function<std::string>(
+          "--stage-user",
+          [](const std::string& name) { ::setenv("HEADRACE_STAGE_USER", name.c_str(), 1); },
+          "User of the Python processes that run a program's own code, where root starts this; "
+          "needs the rights to read Python, the packages and the data [default: the own user]")
+      ->check(WhyNoStageUser)
+      ->type_name("NAME");
   command
       .add_option("--allow-root", allowed_roots,
                   "Read files below this directory only, links followed; may be repeated. It does "

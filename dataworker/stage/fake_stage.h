@@ -69,6 +69,8 @@ def serve(sock):
         else:
             memory[r.slot_offset : r.slot_offset + 3] = b"\1\2\3"
             body = b"%d %d %s" % (os.getpid(), r.lane, r.state)
+        if body and os.path.exists(FOLDER + "/pickles"):  # a client reads nothing else
+            body = b"\x80\x05\x8c%c%s." % (len(body), body)
         wire.send(sock, wire.DONE, parts[0], wire.numbers(outcome), wire.numbers(needed), body,
                   wire.numbers(at), wire.numbers(size), r.state + b"+", error, b"printed", b"warned",
                   wire.numbers(9), wire.numbers(0 if key == -8 else len(r.keys)),

@@ -87,6 +87,7 @@ class FaultNetworkStageTest : public testing::Test {
     plan_.rng = RngMode::kTorch;
     plan_.lanes = 2;
     blobs_[plan_.python.bundle] = Blob();
+    folder_.Write("pickles", "");
   }
   // How often the code of each key ran.
   [[nodiscard]] std::map<std::int64_t, int> Runs() const {
@@ -111,7 +112,9 @@ class FaultNetworkStageTest : public testing::Test {
       if (event.status().code() == Code::kDeadlineExceeded) continue;
       ASSERT_TRUE(event.ok() && event->batch) << event.status().ToString();
       // "<pid> <lane> <state>": a batch sees all batches before it in its lane.
-      std::istringstream text{std::string(AsText(event->batch->pickle))};
+      const std::string pickle(AsText(event->batch->pickle));
+      ASSERT_GT(pickle.size(), 5U);
+      std::istringstream text{pickle.substr(4, pickle.size() - 5)};
       std::int64_t pid = 0;
       std::size_t lane = 0;
       std::string state;

@@ -21,7 +21,7 @@ def version(value=None, error=None, state=b""):
         except Exception:
             raised = pickle.dumps(ExceptionWrapper(where="in DataLoader worker process 0"))
     return SimpleNamespace(
-        pickle=pickle.dumps(value), buffers=[], python_error=raised, lane_state=state
+        pickle=pickle.dumps(value), buffers=[], python_error=raised, lane_state=state, names=None
     )
 
 

@@ -63,7 +63,11 @@ void BatchAnswers::OnDone(WorkerId worker, wire::BatchDone&& done,
     events_.on_settled(worker, knows_session);
     return;
   }
-  const Dispatcher::Answer answer = Receive(*loan, arrived, done, payload);
+  Dispatcher::Answer answer = Receive(*loan, arrived, done, payload);
+  // Of a batch that nobody wants any more, Receive has checked nothing, and nothing is used.
+  if (answer == Dispatcher::Answer::kMade && parts_.book.Find(loan->ticket) != nullptr) {
+    answer = Admit(*loan, done);
+  }
   const PlannedBatch* planned = parts_.book.Find(loan->ticket);
   if (answer != Dispatcher::Answer::kMade || loan->witness.empty() || planned == nullptr) {
     Settle(*loan, arrived, answer, std::move(done));
@@ -122,6 +126,18 @@ Dispatcher::Answer BatchAnswers::Receive(const Loan& loan, SteadyTime arrived,
     return Dispatcher::Answer::kRefused;
   }
   return answer;
+}
+
+Dispatcher::Answer BatchAnswers::Admit(Loan& loan, wire::BatchDone& done) const {
+  switch (parts_.elsewhere.Admit(loan, done)) {
+    case Elsewhere::Admission::kTake:
+      return Dispatcher::Answer::kMade;
+    case Elsewhere::Admission::kMakeHere:
+      return Dispatcher::Answer::kCancelled;
+    case Elsewhere::Admission::kRefuse:
+      break;
+  }
+  return parts_.elsewhere.compares() ? Dispatcher::Answer::kRefused : Dispatcher::Answer::kFailed;
 }
 
 void BatchAnswers::CheckContent(Loan loan, const PlannedBatch& planned, SteadyTime arrived,

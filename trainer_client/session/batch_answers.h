@@ -76,6 +76,8 @@ class BatchAnswers {
   // Puts a payload into the slot, and finishes it there if the worker left the tail out.
   [[nodiscard]] Status TakePayload(const Loan& loan, SteadyTime arrived, wire::BatchDone& done,
                                    const std::vector<ByteSpan>& payload) const;
+  // Lets nothing of a worker elsewhere pass that would do more in the trainer than make values.
+  [[nodiscard]] Dispatcher::Answer Admit(Loan& loan, wire::BatchDone& done) const;
   // Settles the answer when its files have been compared with the trainer's.
   void CheckContent(Loan loan, const PlannedBatch& planned, SteadyTime arrived,
                     wire::BatchDone&& done);

@@ -47,6 +47,7 @@ class Comparisons {
   void Ready(WorkerId worker, bool reference) { trials_.Ready(worker, reference); }
   void Away(WorkerId worker) { trials_.Away(worker); }
   void Gone(WorkerId worker);
+  void Doubt(WorkerId worker) { trials_.Doubt(worker); }
 
   // Notes that `worker` was asked for the trainer's batch, and returns the shadows to ask for.
   // There are none while another comparison of the batch is open.

@@ -25,6 +25,7 @@ void Delivery::Made(const PlannedBatch& planned, const Bytes& lane_state, const 
   batch.batch = planned.batch;
   batch.lane_state = HasPythonLanes(parts_.plan) ? lane_state : planned.lane_state;
   batch.worker = loan.worker.value;
+  if (loan.names) batch.names = *loan.names;
   batch.transport = loan.arena ? Transport::kShm : Transport::kTcp;
   for (const wire::SampleFailure& failure : failures) {
     MissingSample& missing = batch.missing.emplace_back();

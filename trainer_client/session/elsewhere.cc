@@ -12,10 +12,12 @@
 namespace headrace::client {
 namespace {
 
-Batch BatchOfVersion(const std::shared_ptr<Version>& version) {
+Batch BatchOfVersion(const std::shared_ptr<Version>& version,
+                     std::optional<NamesUsed> names = std::nullopt) {
   Batch batch = MakeBatch(wire::BatchDone(version->done), version->memory);
   batch.samples = version->done.samples;
   batch.lane_state = version->done.lane_state;
+  batch.names = std::move(names);
   batch.hold = version;
   return batch;
 }
@@ -36,6 +38,59 @@ void Elsewhere::OnState(WorkerId worker, WorkerLink::State state) {
   } else {
     parts_.comparisons.Away(worker);
   }
+}
+
+bool Elsewhere::MadeHere(WorkerId worker) const {
+  const WorkerLink* link = parts_.workers.Find(worker);
+  return link != nullptr && link->given_lanes();
+}
+
+bool Elsewhere::AllMadeHere() const {
+  return std::ranges::all_of(parts_.workers.links(),
+                             [](const auto& entry) { return entry.second->given_lanes(); });
+}
+
+// A worker that comes later is on trial first, beside batches that teach.
+void Elsewhere::Learn(WorkerId worker, const wire::BatchDone& done, ByteSpan memory) {
+  if (MadeHere(worker) && !AllMadeHere()) names_.Learn(done, memory);
+}
+
+Elsewhere::Admission Elsewhere::Admit(Loan& loan, wire::BatchDone& done) {
+  if (!parts_.plan.has_python_stage) return Admission::kTake;
+  const MutableByteSpan memory = parts_.loans.Memory(loan.slot).first(done.used_bytes);
+  if (MadeHere(loan.worker)) {
+    Learn(loan.worker, done, memory);
+    return Admission::kTake;
+  }
+  Result<NamesUsed> names = names_.Check(done, memory, loan.arena);
+  if (names.ok()) {
+    loan.names = std::make_shared<const NamesUsed>(std::move(names).value());
+    return Admission::kTake;
+  }
+  done.status = names.status();
+  if (!compares_) return Admission::kRefuse;
+  if (names.status().code() == Code::kNotFound) {
+    parts_.comparisons.Doubt(loan.worker);
+    on_change_(loan.worker);
+    return Admission::kMakeHere;
+  }
+  done.status = Withdraw(loan.worker, names.status());
+  return Admission::kRefuse;
+}
+
+Status Elsewhere::Withdraw(WorkerId worker, const Status& found) {
+  Status why = Unsupported("worker " + std::to_string(parts_.workers.Outside(worker).value) +
+                           " on " + parts_.workers.HostOf(worker) +
+                           " answers with what is not read here: " + found.message() +
+                           ". It gets no more batches of this session");
+  TakeNothingOf(worker, why);
+  return why;
+}
+
+void Elsewhere::TakeNothingOf(WorkerId worker, const Status& why) {
+  parts_.queue.CloseDelivered();
+  parts_.queue.MakeAgain(worker);
+  parts_.workers.Withdraw(worker, why, true);
 }
 
 std::vector<Comparison> Elsewhere::OnMade(const Loan& loan, const wire::BatchDone& done) {
@@ -68,6 +123,7 @@ void Elsewhere::OnShadow(const Loan& loan, wire::BatchDone&& done,
     parts_.comparisons.LoseShadow(attempt);
     return;
   }
+  Learn(loan.worker, done, version->memory);
   version->done = std::move(done);
   if (!HasPythonLanes(parts_.plan)) version->done.lane_state.clear();
   if (const auto complete = parts_.comparisons.OnShadow(attempt, std::move(version))) {
@@ -80,6 +136,13 @@ void Elsewhere::Compared(const Comparison& comparison) {
     Settle(comparison.tried, true);
     return;
   }
+  // Its maker has named by now what it names, or differs.
+  Result<NamesUsed> names = names_.Check(comparison.there->done, comparison.there->memory, false);
+  if (!names.ok()) {
+    Settle(comparison.tried, false);
+    (void)Withdraw(comparison.tried, names.status());
+    return;
+  }
   const std::uint64_t id = next_suspicion_++;
   suspicions_.emplace(id, comparison);
   on_change_(comparison.tried);
@@ -89,7 +152,7 @@ void Elsewhere::Compared(const Comparison& comparison) {
   suspicion.worker = parts_.workers.Outside(comparison.tried).value;
   suspicion.host = parts_.workers.HostOf(comparison.tried);
   suspicion.here = BatchOfVersion(comparison.here);
-  suspicion.there = BatchOfVersion(comparison.there);
+  suspicion.there = BatchOfVersion(comparison.there, std::move(names).value());
   parts_.mailbox.Suspect(std::move(suspicion));
 }
 
@@ -101,12 +164,8 @@ Result<Withdrawal> Elsewhere::Judge(std::uint64_t suspicion, bool equal) {
   const WorkerId tried = node.mapped().tried;
   Settle(tried, equal);
   if (equal) return Withdrawal();
-  parts_.queue.CloseDelivered();
-  parts_.queue.MakeAgain(tried);
-  parts_.workers.Withdraw(
-      tried,
-      Unsupported("worker " + std::to_string(tried.value) + " makes other batches than this host"),
-      true);
+  TakeNothingOf(tried, Unsupported("worker " + std::to_string(tried.value) +
+                                   " makes other batches than this host"));
   const auto taken = parts_.book.taken().find(tried);
   return taken == parts_.book.taken().end() ? Withdrawal() : taken->second;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trainer_client/session/session_parts_fixture.h"
+#include "trainer_client/session/test_pickles.h"
 
 namespace headrace::client {
 namespace {
@@ -17,7 +18,7 @@ class ElsewhereTest : public SessionPartsTest {
   ElsewhereTest() : SessionPartsTest(false) {}
   std::shared_ptr<Version> Made(int content) {
     auto version = std::make_shared<Version>();
-    version->done.pickle = {static_cast<std::byte>(content)};
+    version->done.pickle = PickleOf(content);
     return version;
   }
   void Compare(int here, int there) {
@@ -41,6 +42,7 @@ class ElsewhereTest : public SessionPartsTest {
                         .comparisons = comparisons_,
                         .mailbox = mailbox_,
                         .loans = loans_},
+                       AnswerNames({}, {"os"}),
                        [this](WorkerId worker) { changed_.push_back(worker); }};
   int trials_ = 0;
 };

@@ -50,6 +50,7 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
                   .comparisons = comparisons_,
                   .mailbox = *shared_,
                   .loans = loans_},
+                 AnswerNames(setup.options.answer_names, setup.options.closed_modules),
                  [this](WorkerId worker) { TellDispatcher(worker); }),
       watch_(context_.compares(), {.context = context_,
                                    .workers = workers_,
@@ -277,9 +278,8 @@ void SessionPump::AskSizes() {
 }
 
 void SessionPump::Tick() {
-  const SteadyTime now = reactor_->clock().Now();
-  size_requests_.AskLateAgain(now);
-  workers_.Tick(now);
+  size_requests_.AskLateAgain(reactor_->clock().Now());
+  workers_.Tick(reactor_->clock().Now());
   CheckWorkers();
   Pump();
 }

@@ -79,6 +79,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
                        bool failed);
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
   Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
+  void LearnNames(ByteSpan pickle) { elsewhere_.LearnNames(pickle); }
   // The number of verdicts still to come on batches that the trainer may have taken.
   std::int64_t Undecided();
   Result<std::vector<std::uint64_t>> LaneDraws();

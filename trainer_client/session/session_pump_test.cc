@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "net/test_util.h"
 #include "ops/core/generators.h"
+#include "trainer_client/session/test_pickles.h"
 
 namespace headrace::client {
 namespace {
@@ -88,6 +89,7 @@ class SessionPumpTest : public testing::Test {
   }
   void Answer(const std::string& peer, const wire::BatchRequest& request, Status status) {
     wire::BatchDone done;
+    done.pickle = pickle_;
     done.session = request.session;
     done.iteration = request.iteration;
     done.batch = request.batch;
@@ -119,6 +121,7 @@ class SessionPumpTest : public testing::Test {
   int attached_ = 0, swallowed_ = 0;
   std::uint64_t lane_set_ = 0;  // of the last request
   wire::BatchCost cost_;
+  Bytes pickle_;
   std::vector<wire::TierHits> tiers_;
 };
 
@@ -173,6 +176,7 @@ TEST_F(SessionPumpTest, WaitsAndCostsReachTheCoordinator) {
   EXPECT_FALSE(shared_->Next(std::chrono::milliseconds(0), reactor_->clock()).ok());
   RunOn(*reactor_, [this] {
     swallowed_ = 2;
+    pickle_ = PickleOf(0);
     core_->Submit({4, 5, 6}, -1, reactor_->clock().Now());
   });
   const auto taken = shared_->Next(seconds(20), reactor_->clock());

@@ -25,6 +25,7 @@ struct Loan {
   bool forgotten = false;                  // no answer will come, but the worker may still write
   bool shadow = false;                     // an attempt of Comparisons, not of the dispatcher
   std::int32_t tail_node = 0;              // wire::BatchRequest::tail_node
+  std::shared_ptr<const NamesUsed> names;  // as Batch::names; null: absent
   std::vector<std::int32_t> witness = {};  // positions whose files it bears witness of
 };
 

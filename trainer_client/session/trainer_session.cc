@@ -163,6 +163,13 @@ Result<Withdrawal> TrainerSession::Judge(std::uint64_t suspicion, bool equal) {
   return judged ? *std::move(judged) : Result<Withdrawal>(Unavailable("the client is closed"));
 }
 
+void TrainerSession::LearnNames(ByteSpan pickle) {
+  if (!runtime_->Check().ok()) return;
+  (void)CallStatus([core = core_, pickle]() -> Status {
+    core->LearnNames(pickle);
+    return {};
+  });
+}
 std::int64_t TrainerSession::Undecided() {
   if (!runtime_->Check().ok()) return 0;
   const auto count = Call<std::int64_t>(
@@ -273,6 +280,7 @@ void Session::AddComparison(bool equal) { impl_->AddComparison(equal); }
 Result<Withdrawal> Session::Judge(std::uint64_t suspicion, bool equal) {
   return impl_->Judge(suspicion, equal);
 }
+void Session::LearnNames(ByteSpan pickle) { impl_->LearnNames(pickle); }
 std::int64_t Session::Undecided() { return impl_->Undecided(); }
 Status Session::AwaitServed(std::chrono::milliseconds timeout) {
   return impl_->AwaitServed(timeout);

@@ -98,6 +98,7 @@ class TrainerSession {
                               ByteSpan index);
   Result<Event> Next(std::chrono::milliseconds timeout);
   Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
+  void LearnNames(ByteSpan pickle);
   std::int64_t Undecided();
   Status AwaitServed(std::chrono::milliseconds timeout);
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,

@@ -59,6 +59,13 @@ void Trials::OnLost(WorkerId tried) {
   if (const auto at = workers_.find(tried); at != workers_.end()) at->second.open = false;
 }
 
+void Trials::Doubt(WorkerId worker) {
+  const auto at = workers_.find(worker);
+  if (at == workers_.end() || at->second.standing != Standing::kTrusted) return;
+  at->second.standing = Standing::kOnTrial;
+  at->second.equal = 0;
+}
+
 Trials::Standing Trials::OnCompared(WorkerId tried, bool equal) {
   const auto at = workers_.find(tried);
   if (at == workers_.end()) return Standing::kUnknown;

@@ -56,6 +56,8 @@ class Trials {
   [[nodiscard]] std::vector<Shadow> OnSent(WorkerId worker, std::int64_t ticket);
   // Drops this worker's open shadow: it was not sent, or one of the two batches will not come.
   void OnLost(WorkerId tried);
+  // Puts a trusted worker on trial again.
+  void Doubt(WorkerId worker);
   // Notes the comparison of the worker's two batches. Returns its standing now.
   Standing OnCompared(WorkerId tried, bool equal);
 

@@ -13,19 +13,10 @@ import numpy as np
 import pytest
 import torch
 from headrace.loader.seam import state_of
-from headrace.service import service
 from headrace.service.report import REPORT
 from support.compare import assert_same
-from support.elsewhere import HOST, needs_namespaces, worker_elsewhere
-from support.headrace_program import (
-    UNMEASURED_MS,
-    coordinator,
-    free_address,
-    ready_workers,
-    running,
-    wait_for,
-    wait_for_answer,
-)
+from support.elsewhere import HOST, starting_hosts
+from support.headrace_program import wait_for
 from support.processes import hosts as hosts_of_stages
 from support.processes import stages, zygotes
 from torch.utils.data import DataLoader, Dataset
@@ -97,29 +88,8 @@ def rows(tmp_path):
 
 @pytest.fixture
 def hosts(monkeypatch, tmp_path):
-    """Starts workers of a coordinator of its own, "here" or "elsewhere". A job is given all of
-    them, however few would do."""
-    needs_namespaces()
-    address = free_address()
-    service.close()
-    monkeypatch.setenv("HEADRACE_COORDINATOR", address)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(coordinator("--listen", address, "--heartbeat-ms", str(UNMEASURED_MS)))
-        wait_for_answer(address)
-
-        def start(where, content=None):
-            before = len(ready_workers(address))
-            if where == "here":
-                words = "worker", "--coordinator", address, "--threads", "1"
-                stack.enter_context(running(*words, HEADRACE_LOG="error"))
-            else:
-                folder = tmp_path / "own"
-                folder.mkdir()
-                stack.enter_context(worker_elsewhere(address, folder, content))
-            wait_for(lambda: len(ready_workers(address)) > before, "worker", 60)
-
+    with starting_hosts(monkeypatch, tmp_path) as start:
         yield start
-        service.close()
 
 
 @contextlib.contextmanager

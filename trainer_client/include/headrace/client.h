@@ -9,12 +9,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/graph.h"
 #include "base/metric.h"
 #include "base/result.h"
 
+// This file is long because it is all that a C++ trainer includes.
 // The trainer's side of Headrace, and the only public C++ header (with base/graph.h,
 // base/metric.h, base/result.h).
 //   Client   one a process: connection to a coordinator, or a private one with local workers.
@@ -79,6 +81,13 @@ struct SessionOptions {
   std::int64_t only_worker = -1;
   // Native plans, RngMode::kTorch: batches say what was drawn for them (Batch::drawn).
   bool tell_draws = false;
+  // Python plans: what pickles of workers elsewhere may use from the beginning, each as "c module
+  // name" (v: holds it, c: calls it, n: makes an object of the class, b, a, s: gives one a state, items
+  // or entries). They may also use what answers of this host have used, but not of closed modules
+  // (top-level names). All else is refused, and its batch is made on this host
+  // (docs/adr/0049-answers.md).
+  std::vector<std::string> answer_names;
+  std::vector<std::string> closed_modules;
   // The bits of a batch do not depend on it.
   WireForm wire = WireForm::kAuto;
   // Plans that every worker refuses fail in any case, unless the caller makes their samples.
@@ -141,6 +150,9 @@ struct Blob {
   std::shared_ptr<const void> owner;
 };
 
+// (module, name) of each class and function that a pickle may look up.
+using NamesUsed = std::vector<std::pair<std::string, std::string>>;
+
 // One delivered batch. Movable; its memory is valid until it and every copy of `hold` are gone.
 // Thread-compatible; may outlive the Session and be destroyed on any thread.
 struct Batch {
@@ -159,6 +171,9 @@ struct Batch {
   Bytes pickle;
   std::vector<std::span<std::byte>> buffers;
   Bytes python_error;
+  // Of a worker elsewhere: its pickle has these names and no others, and all of them are allowed. It
+  // must be read by these alone. Absent: a process of the caller has made it.
+  std::optional<NamesUsed> names;
   // RngMode::kTorch: its lane's generators after it, for IterationOptions. Native plans set it only
   // if the iteration began with lane_states. Empty: no worker made the batch.
   Bytes lane_state;
@@ -317,6 +332,9 @@ class Session {
   // Judges whether the two batches of a suspicion have equal values. If they have not, returns what
   // becomes of the worker. kInvalidArgument: no such suspicion, or it was judged before.
   Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
+  // Python plans: lets workers elsewhere use what this pickle of the caller uses, as if an answer of
+  // this host had.
+  void LearnNames(ByteSpan pickle);
   // The number of taken batches that are being compared, or made again for the state of their
   // lanes. Next will return the outcome. 0 if the client is closed.
   std::int64_t Undecided();

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +13,8 @@
 #include <utility>
 
 #include "trainer_client/python/bindings/dlpack.h"
+#include "trainer_client/python/bindings/errors.h"
+#include "trainer_client/session/pickle_names.h"
 
 namespace nb = nanobind;
 
@@ -98,6 +101,19 @@ void AddBatches(nb::module_& module) {
   const nb::class_<BufferObject> buffer(module, "PickleBuffer", nb::is_final(),
                                         nb::type_slots(buffer_slots));
 
+  module.def(
+      "pickle_names",
+      [](nb::bytes pickle, std::size_t buffers) {
+        nb::set found;
+        for (const client::NameUse& use : Check(client::NamesInPickle(
+                 {static_cast<const std::byte*>(pickle.data()), pickle.size()}, buffers))) {
+          found.add(
+              nb::make_tuple(std::string(1, static_cast<char>(use.kind)), use.module, use.name));
+        }
+        return found;
+      },
+      nb::arg("pickle"), nb::arg("buffers") = 0);
+
   nb::class_<MissingSample>(module, "MissingSample", nb::is_final())
       .def_ro("position", &MissingSample::position)
       .def_ro("key", &MissingSample::key)
@@ -150,6 +166,7 @@ void AddBatches(nb::module_& module) {
       .def_ro("buffers", &BatchObject::buffers)
       .def_prop_ro("python_error",
                    [](const BatchObject& self) { return BytesObject(self.batch.python_error); })
+      .def_prop_ro("names", [](const BatchObject& self) { return self.batch.names; })
       .def_prop_ro("lane_state",
                    [](const BatchObject& self) { return BytesObject(self.batch.lane_state); })
       .def_prop_ro("output", [](const BatchObject& self) { return PrintedText(self.batch.output); })

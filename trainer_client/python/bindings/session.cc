@@ -1,3 +1,4 @@
+// This file is long because each call of a session has its binding here.
 #include "trainer_client/python/bindings/session.h"
 
 #include <nanobind/stl/optional.h>
@@ -295,6 +296,13 @@ void AddSessions(nb::module_& module) {
           nb::arg("index") = nb::none())
       .def("set_lanes", &SessionObject::SetLanes, nb::arg("lanes"))
       .def("next", &SessionObject::Next, nb::arg("timeout"))
+      .def("learn_names",
+           [](SessionObject& self, nb::bytes pickle) {
+             const ByteSpan bytes(static_cast<const std::byte*>(pickle.data()), pickle.size());
+             Session& session = self.get();
+             const nb::gil_scoped_release unlocked;
+             session.LearnNames(bytes);
+           })
       .def("undecided", &SessionObject::Undecided)
       .def("judge", &SessionObject::Judge, nb::arg("suspicion"), nb::kw_only(), nb::arg("equal"))
       .def("await_served", &SessionObject::AwaitServed, nb::arg("timeout"))
@@ -351,7 +359,8 @@ void AddSessions(nb::module_& module) {
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,
              std::uint64_t slot_bytes_hint, std::uint64_t max_arena_bytes, bool gives_lanes,
              std::uint64_t compare_every, std::int64_t only_worker, const std::string& wire,
-             const std::string& no_workers, bool tell_draws) {
+             const std::string& no_workers, bool tell_draws, std::vector<std::string> answer_names,
+             std::vector<std::string> closed_modules) {
             SessionOptions options;
             options.max_outstanding = max_outstanding;
             options.in_order = in_order;
@@ -363,6 +372,8 @@ void AddSessions(nb::module_& module) {
             options.wire = WireFormOf(wire);
             options.no_workers = NoWorkersOf(no_workers);
             options.tell_draws = tell_draws;
+            options.answer_names = std::move(answer_names);
+            options.closed_modules = std::move(closed_modules);
             return self.Open(plan, options);
           },
           nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
@@ -370,7 +381,8 @@ void AddSessions(nb::module_& module) {
           nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes,
           nb::arg("gives_lanes") = false, nb::arg("compare_every") = SessionOptions().compare_every,
           nb::arg("only_worker") = -1, nb::arg("wire") = "auto", nb::arg("no_workers") = "fail",
-          nb::arg("tell_draws") = false)
+          nb::arg("tell_draws") = false, nb::arg("answer_names") = std::vector<std::string>(),
+          nb::arg("closed_modules") = std::vector<std::string>())
       .def("workers",
            [](ClientObject& self) {
              nb::list found;

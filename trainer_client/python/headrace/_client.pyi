@@ -115,6 +115,10 @@ class Batch:
     def buffers(self) -> list[PickleBuffer]: ...
     @property
     def python_error(self) -> bytes: ...
+    # The pickle's names, if a worker elsewhere made it: it may look up no others. None: a process of
+    # the program's made it.
+    @property
+    def names(self) -> list[tuple[str, str]] | None: ...
     # Python plans with rng "torch": its lane's generators after it, for Session.begin.
     @property
     def lane_state(self) -> bytes: ...
@@ -128,6 +132,10 @@ class Batch:
     def transport(self) -> str: ...  # "shm" or "tcp"
     @property
     def nbytes(self) -> int: ...
+
+def pickle_names(pickle: bytes, buffers: int = 0) -> set[tuple[str, str, str]]:
+    """(use, module, name) of all that a pickle of protocol 5 looks up. HeadraceError: it is none, or
+    does more than that (trainer_client/session/pickle_names.h)."""
 
 @final
 class SampleNeeded:
@@ -200,6 +208,8 @@ class Session:
     def judge(self, suspicion: int, *, equal: bool) -> tuple[int, list[int]]:
         """Judges whether the two batches have equal values. Returns how many batches of that worker
         were taken, and which of this iteration."""
+    def learn_names(self, pickle: bytes) -> None:
+        """Workers elsewhere may use what this pickle uses, as if an answer of this host had."""
     def undecided(self) -> int:
         """The number of taken batches for which next() will report what a comparison or replay has
         found."""
@@ -267,6 +277,9 @@ class Client:
         only_worker: int = -1,
         wire: str = "auto",
         no_workers: str = "fail",
+        tell_draws: bool = False,
+        answer_names: Sequence[str] = (),
+        closed_modules: Sequence[str] = (),
     ) -> Session:
         """`plan` has the fields of headrace::Plan (base/graph.h); blobs stand in it as Blob objects:
 

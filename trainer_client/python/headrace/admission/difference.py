@@ -84,6 +84,8 @@ def _kind(t: torch.Tensor) -> str:
 
 def _bits(tensor: torch.Tensor) -> np.ndarray:
     plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    if not plain.numel():  # whose strides may be anything
+        return np.empty(0, np.uint8)
     return plain.reshape(-1).view(torch.uint8).numpy()
 
 

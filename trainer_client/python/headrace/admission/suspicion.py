@@ -1,14 +1,11 @@
 """A batch that a worker elsewhere made with other bytes than this host: whether its values are others,
 and what then. Why so: docs/adr/0028-elsewhere.md."""
 
-import io
-import pickle
 from typing import Any
 
 from ..errors import BatchesDiffer
-from ..service import options, service
+from ..service import answers, options, service
 from ..service.report import LoaderReport, say
-from ..stage.pickling import unpickle_batch
 from ..stage.randomness import read_state
 from .difference import Difference, difference
 
@@ -41,6 +38,13 @@ def judge(session: Any, suspicion: Any, report: LoaderReport, name: str) -> None
 def differs(here: Any, there: Any) -> Difference | None:
     """The first difference of two batches, as values. None: they are equal, and so are the states of
     their lanes' generators after them."""
+    try:
+        return _differs(here, there)
+    except Exception as error:  # what comes from elsewhere may be anything
+        return Difference("", f"a batch that can't be read: {type(error).__name__}: {error}")
+
+
+def _differs(here: Any, there: Any) -> Difference | None:
     raised = [bool(each.python_error) for each in (here, there)]
     if any(raised):
         if not all(raised):
@@ -49,10 +53,7 @@ def differs(here: Any, there: Any) -> Difference | None:
         if errors[0] != errors[1]:
             return Difference("", f"{errors[0]} and {errors[1]}")
     else:
-        try:
-            values = [unpickle_batch(each.pickle, list(each.buffers)) for each in (here, there)]
-        except Exception as error:
-            return Difference("", f"a batch that can't be read: {type(error).__name__}: {error}")
+        values = [answers.value_of(each, list(each.buffers)) for each in (here, there)]
         found = difference(values[0], values[1])
         if found is not None:
             return found
@@ -68,7 +69,7 @@ def _outcome(batch: Any) -> str:
 
 def _error(batch: Any) -> str:
     """Type and message, less where it was raised."""
-    wrapper = pickle.load(io.BytesIO(batch.python_error))
+    wrapper = answers.error_of(batch)
     last: str = wrapper.exc_msg.rstrip().rpartition("\n")[2]
     return last or str(wrapper.exc_type.__name__)
 

@@ -6,9 +6,8 @@ is elsewhere: from the bundle, in a process of the worker's own.
 """
 
 import math
-import pickle
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -18,10 +17,10 @@ from ..capture import Captured, NativePlan, StagePlan, StaysLocal
 from ..errors import HeadraceError
 from ..loader import seam
 from ..native import binding
-from ..service import service
+from ..service import answers, service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle, by_worker
-from ..stage.pickling import unpickle_batch
+from ..stage.pickling import pickle_value
 from .loaders import rng_of, stock_of, with_indices
 from .outcomes import BY_HAND, STOCK, Outcome, Verification, by_hand, compare, outcomes, result_of
 
@@ -50,7 +49,7 @@ def verify_workers(loader: Any, batches: int) -> Iterator[Verification]:
                 if isinstance(captured, NativePlan):
                     mine, expected = _native(loader, captured, indices, theirs, row)
                 else:
-                    mine, expected = _code(loader, captured, indices, base_seed), theirs
+                    mine, expected = _code(loader, captured, indices, base_seed, theirs), theirs
         except HeadraceError as error:
             row.reason, row.batches = f"it can't make them: {error}", len(theirs)
             yield row
@@ -79,13 +78,18 @@ def _native(
     return mine, theirs
 
 
-def _code(loader: Any, captured: StagePlan, indices: list[Any], base_seed: int) -> list[Outcome]:
+def _code(
+    loader: Any, captured: StagePlan, indices: list[Any], base_seed: int, theirs: list[Outcome]
+) -> list[Outcome]:
     window = loader.prefetch_factor * loader.num_workers
     keys = iter([index if loader._auto_collation else [index] for index in indices])
     made: list[Outcome] = []
     with closing(SessionHandle(captured.plan, LoaderReport("", 0), window, True)) as handle:
         raw = handle.raw
         service.call(raw.begin, base_seed=base_seed & 0xFFFFFFFFFFFFFFFF)
+        for outcome in theirs:  # what this host makes may be named
+            with suppress(Exception):  # it does not pickle, or was an error
+                service.call(raw.learn_names, pickle_value(outcome.value))
         service.call(raw.await_served, math.inf)
         for batch in islice(keys, window):
             service.call(raw.submit, batch)
@@ -103,7 +107,7 @@ def _read(batch: Any) -> Outcome:
         return Outcome(error=HeadraceError(batch.missing[0].message))
     try:
         if batch.python_error:
-            pickle.loads(batch.python_error).reraise()
-        return Outcome(unpickle_batch(batch.pickle, [bytearray(part) for part in batch.buffers]))
+            answers.error_of(batch).reraise()
+        return Outcome(answers.value_of(batch, [bytearray(part) for part in batch.buffers]))
     except Exception as error:
         return Outcome(error=error)

@@ -3,7 +3,6 @@
 import math
 import operator
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
@@ -24,8 +23,7 @@ from ..capture import NativePlan, StagePlan
 from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
-from ..service import service
-from ..stage.pickling import unpickle_batch
+from ..service import answers, service
 from .loader_state import LoaderState
 from .missing import Failed, make_all, make_missing
 from .printed import show
@@ -267,14 +265,14 @@ class Served:
         """The batch, or the ExceptionWrapper of what was raised in its place."""
         show(batch)
         if batch.python_error:
-            return pickle.loads(batch.python_error)
+            return answers.error_of(batch)
         if batch.missing:  # no process could make it
             self._lost(batch)
             raise WorkersUnavailable(f"batch {batch.batch}: {batch.missing[0].message}")
         buffers = batch.buffers
         if batch.copy_advised:
             buffers = [bytearray(buffer) for buffer in buffers]
-        return unpickle_batch(batch.pickle, buffers)
+        return answers.value_of(batch, buffers)
 
     def _batch(self, batch: int, captured: NativePlan, fields: list[Any]) -> Any:
         if captured.form is None and captured.targets is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..native import binding
 from ..native.plan import Plan
-from . import device, options, service
+from . import answers, device, options, service
 from .report import REPORT, LoaderReport
 
 _open: "weakref.WeakSet[SessionHandle]" = weakref.WeakSet()
@@ -53,6 +53,8 @@ class SessionHandle:
             wire=options.from_environment().wire,
             no_workers=no_workers,
             tell_draws=tell_draws,
+            answer_names=answers.allowed(),
+            closed_modules=answers.CLOSED,
         )
         self._pid = os.getpid()
         self._report = report

@@ -1,7 +1,7 @@
 """How a batch made on a worker reaches the trainer: a pickle whose tensors and arrays lie in a slot.
 
-The rebuild_ functions, by_name and exception_by_name are what such a pickle refers to; the trainer calls
-them.
+The functions of made_tensors.py and arrays.py, by_name and exception_by_name are what such a pickle
+refers to; the trainer calls them.
 """
 
 import copyreg
@@ -16,57 +16,20 @@ from contextlib import contextmanager
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+from . import arrays
+from .made_tensors import (
+    rebuild_empty,
+    rebuild_storage,
+    rebuild_tensor,
+    rebuild_typed,
+    rebuild_view,
+)
+
 # Buffers below this stay inside the pickle.
 SMALLEST_BUFFER = 512
 ALIGNMENT = 64
 # Bytes of a pickle that travel beside the slot; a larger one lies in it.
 LARGEST_PICKLE = 1 << 20
-
-
-def rebuild_tensor(buffer: Any, dtype: str, shape: tuple[int, ...]) -> Any:
-    """A tensor that is the memory of `buffer`."""
-    import torch
-
-    kind = getattr(torch, dtype)
-    if 0 in shape:
-        return torch.empty(shape, dtype=kind)
-    whole = torch.frombuffer(buffer, dtype=kind)
-    # No view of it: that could not be detached in place, as a stock batch can.
-    made: Any = torch.empty(0, dtype=kind)
-    return made.set_(whole.untyped_storage(), 0, shape)
-
-
-def rebuild_empty(dtype: str, shape: tuple[int, ...], stride: tuple[int, ...]) -> Any:
-    """A tensor without elements."""
-    import torch
-
-    return rebuild_view(torch.UntypedStorage(0), dtype, 0, shape, stride)
-
-
-def rebuild_storage(buffer: Any) -> Any:
-    """A storage that is the memory of `buffer`."""
-    import torch
-
-    if not len(memoryview(buffer)):
-        return torch.UntypedStorage(0)
-    return torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage()
-
-
-def rebuild_typed(storage: Any, dtype: str) -> Any:
-    """A TypedStorage over a storage."""
-    import torch
-
-    kind = getattr(torch, dtype)
-    return torch.storage.TypedStorage(wrap_storage=storage, dtype=kind, _internal=True)
-
-
-def rebuild_view(
-    storage: Any, dtype: str, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]
-) -> Any:
-    """A tensor over a part of a storage."""
-    import torch
-
-    return torch.empty(0, dtype=getattr(torch, dtype)).set_(storage, offset, shape, stride)
 
 
 def by_name(module: str, qualname: str) -> Any:
@@ -84,6 +47,13 @@ def exception_by_name(module: str, qualname: str) -> Any:
         return by_name(module, qualname)
     except (ImportError, AttributeError):
         return RuntimeError
+
+
+def pickle_value(value: Any) -> bytes:
+    """The pickle of a batch by itself, without a slot."""
+    with io.BytesIO() as file:
+        BatchPickler(file, lambda _: True).dump(value)
+        return file.getvalue()
 
 
 class Arena:
@@ -218,8 +188,6 @@ class BatchPickler(pickle.Pickler):
             return NotImplemented
         if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:
             return self._tensor(obj)
-        if type(obj).__name__ == "ndarray" and not obj.dtype.isnative:
-            return obj.__reduce_ex__(4)  # which the other side makes native, as stock's pickles do
         if isinstance(obj, torch.UntypedStorage) and obj.device.type == "cpu":
             if self._shares and obj.is_shared():
                 from torch.multiprocessing.reductions import reduce_storage
@@ -230,13 +198,15 @@ class BatchPickler(pickle.Pickler):
             storage = obj._untyped_storage  # public names of it warn
             if storage.device.type == "cpu":
                 return rebuild_typed, (self._storage(storage), str(obj.dtype)[6:])
-        if isinstance(obj, type | _FUNCTION) and not _is_importable(obj):
+        if isinstance(obj, type | _FUNCTION):
+            if _is_importable(obj):
+                return NotImplemented
             if "<locals>" in obj.__qualname__:
                 raise pickle.PicklingError(f"Can't pickle local object {obj.__qualname__!r}")
             is_exception = isinstance(obj, type) and issubclass(obj, BaseException)
             find = exception_by_name if is_exception else by_name
             return find, (obj.__module__, obj.__qualname__)
-        return NotImplemented
+        return arrays.reduced(obj)
 
     def _tensor(self, tensor: Any) -> Any:
         if _is_special(tensor):
@@ -385,9 +355,7 @@ def pickle_error(wrapper: Any) -> bytes:
     for kind in (wrapper.exc_type, RuntimeError):
         wrapper.exc_type = kind
         try:
-            with io.BytesIO() as file:
-                BatchPickler(file, lambda _: True).dump(wrapper)
-                return file.getvalue()
+            return pickle_value(wrapper)
         except Exception:
             wrapper.exc_msg = f"{kind.__qualname__} can't be pickled: {wrapper.exc_msg}"
     raise AssertionError("RuntimeError pickles")

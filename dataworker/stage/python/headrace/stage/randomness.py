@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from ..process import generators
+from . import arrays
 
 
 def seed_lane(base_seed: int, lane: int) -> None:
@@ -53,16 +54,32 @@ def get_state(roots: dict[str, Any]) -> bytes:
     )
 
 
+class _Numbers:
+    """The dtype of an array of numbers, as NumPy's own pickles tell it. NumPy's would believe a state
+    by which bytes are objects."""
+
+    def __init__(self, text: str, align: bool = False, copy: bool = True) -> None:
+        self.text = text
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        if state[1] in ("<", ">"):
+            self.text = state[1] + self.text
+
+
+def _array(buffer: Any, dtype: _Numbers, shape: tuple[int, ...], order: Any, *_: Any) -> Any:
+    return arrays.rebuild_array(buffer, dtype.text, shape, order)
+
+
 class _Reader(pickle.Unpickler):
-    """Reads numbers and arrays only: a state may come out of a checkpoint file."""
+    """Reads numbers and arrays only: a state may come out of a checkpoint file, or of another host."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith("numpy") and name in _OF_ARRAYS:
-            return super().find_class(module, name)
+            return _OF_ARRAYS[name]
         raise pickle.UnpicklingError(f"{module}.{name} in the state of a random generator")
 
 
-_OF_ARRAYS = ("_frombuffer", "_reconstruct", "dtype", "ndarray")
+_OF_ARRAYS = {"_frombuffer": _array, "dtype": _Numbers}
 
 
 def read_state(state: bytes) -> Any:
