@@ -47,6 +47,7 @@ struct Incoming {
 };
 
 class Reactor;
+class DescriptorNetwork;  // net/descriptor_channel.h
 
 // A ZeroMQ socket owned by a reactor. Reactor thread only.
 class Socket {
@@ -132,6 +133,9 @@ class Reactor {
   // pidfds, not for regular files.
   virtual void WatchFd(int fd, std::function<void()> on_readable) = 0;
   virtual void UnwatchFd(int fd) = 0;
+
+  // Where descriptors go in place of Unix sockets; null: to Unix sockets.
+  [[nodiscard]] virtual DescriptorNetwork* descriptors() { return nullptr; }
 
   [[nodiscard]] virtual Clock& clock() const = 0;
 };
