@@ -67,7 +67,7 @@ struct SocketEvents {
   // Gets each invalid message: damaged, hostile or of another version. It may answer the peer, but
   // must never trust the message.
   std::function<void(const std::string& peer, const Status& error)> on_invalid;
-  // For ConnectDealer of tcp:// addresses: called when the connection ended, after the messages that
+  // For ConnectDealer, except inproc://: called when the connection ended, after the messages that
   // ZeroMQ had handed on. What was sent on it may be lost. ZeroMQ connects again in the background, as another peer. Not
   // called where the other host falls silent: the kernel does not know.
   std::function<void()> on_disconnected;

@@ -76,6 +76,7 @@ Schedule Schedule::Of(std::uint64_t seed) {
   made.world.slowest_disk = kDisks[dice.Below(kDisks.size())];
   constexpr std::array<Duration, 3> kTasks = {microseconds(200), milliseconds(5), milliseconds(60)};
   made.world.compute = {microseconds(50), kTasks[dice.Below(kTasks.size())]};
+  if (dice.Happens(0.3)) made.world.store_fails = 0.01;
   made.rates = RatesOf(dice);
   made.least_latency = microseconds(20);
   made.most_latency = dice.Happens(0.8) ? microseconds(500) : milliseconds(20);

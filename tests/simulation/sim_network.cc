@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <variant>
 
 #include "base/check.h"
 
@@ -24,6 +25,29 @@ constexpr Duration kInHost = microseconds(20);
 constexpr double kBrokenMeanwhile = 0.3;
 // Of the dead processes' connections, those on which messages were lost that had been sent before.
 constexpr double kTailLost = 0.5;
+
+// What of a message tells most, for people.
+std::string DetailsOf(const wire::Body& body) {
+  if (const auto* request = std::get_if<wire::BatchRequest>(&body)) {
+    return " batch " + std::to_string(request->batch.value) + " attempt " +
+           std::to_string(request->attempt) + " iteration " +
+           std::to_string(request->iteration.value);
+  }
+  if (const auto* done = std::get_if<wire::BatchDone>(&body)) {
+    return " batch " + std::to_string(done->batch.value) + " attempt " +
+           std::to_string(done->attempt) + " " + done->status.ToString();
+  }
+  if (const auto* attached = std::get_if<wire::Attached>(&body)) {
+    return " needs " + std::to_string(attached->needed_blobs.size()) + " blobs " +
+           attached->status.ToString();
+  }
+  if (const auto* leases = std::get_if<wire::Leases>(&body)) {
+    std::string text = " generation " + std::to_string(leases->generation) + ":";
+    for (const auto& worker : leases->workers) text += " " + std::to_string(worker.host.pid);
+    return text;
+  }
+  return "";
+}
 
 bool IsTcp(std::string_view endpoint) { return endpoint.starts_with("tcp://"); }
 
@@ -310,7 +334,7 @@ void SimNetwork::Arrive(const std::shared_ptr<Connection>& connection, bool up, 
       const std::string& receiver =
           up ? connection->router->process->name() : connection->dealer->process->name();
       events_.Say("  " + sender + " -> " + receiver + ": " +
-                  std::string(wire::MessageName(wire::TypeOf(*body))));
+                  std::string(wire::MessageName(wire::TypeOf(*body))) + DetailsOf(*body));
     }
     incoming.body = std::move(*body);
     incoming.from_this_user = !IsTcp(connection->router->endpoint);
@@ -403,7 +427,7 @@ void SimNetwork::OnEnd(const std::shared_ptr<Connection>& connection, bool up) {
     if (dealer->closed || dealer->connection != connection) return;
     dealer->connection.reset();
     Connect(dealer, kConnectAgain);
-    if (dealer->events.on_disconnected && IsTcp(dealer->endpoint)) dealer->events.on_disconnected();
+    if (dealer->events.on_disconnected) dealer->events.on_disconnected();
   });
 }
 

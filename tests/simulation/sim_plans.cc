@@ -1,5 +1,6 @@
 #include "tests/simulation/sim_plans.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -13,7 +14,6 @@
 namespace headrace::simulation {
 namespace {
 
-constexpr std::int64_t kRows = 64;
 constexpr std::int64_t kSide = 8;
 constexpr std::int64_t kPixels = kSide * kSide * 3;
 
@@ -51,6 +51,7 @@ SimPlan Make(int kind) {
   const BlobHash label_blob = AddBlob(made, std::move(labels));
   Plan& plan = made.plan;
   plan.leaves = {{.source = "arrays",
+                  .args = {},
                   .rows = kRows,
                   .table = {},
                   .arrays = {{image_blob, DType::kU8, {kSide, kSide, 3}},
@@ -60,9 +61,17 @@ SimPlan Make(int kind) {
   plan.chain = {MakeNode("from_array", {{"mode", std::string("RGB")}})};
   plan.rng = RngMode::kNone;
   plan.lanes = 1;
+  if (kind == kPlans - 1) {
+    plan.leaves = {{.source = "simulated",
+                    .args = {{"store", std::string("simulated")}},
+                    .rows = kRows,
+                    .table = {},
+                    .arrays = {}}};
+    made.blobs.clear();
+  }
   if (kind > 0) {
     plan.rng = kind == 1 ? RngMode::kSample : RngMode::kTorch;
-    plan.lanes = kind;
+    plan.lanes = std::min(kind, 3);
     plan.chain.push_back(MakeNode("random_crop", {{"size", std::int64_t{6}}}));
     plan.chain.push_back(MakeNode("random_horizontal_flip", {{"p", 0.5}}));
   }
@@ -81,8 +90,17 @@ ops::Graph Compiled(int kind) {
 }  // namespace
 
 const SimPlan& PlanOf(int kind) {
-  static const std::array<SimPlan, kPlans> kAll = {Make(0), Make(1), Make(2), Make(3)};
+  static const std::array<SimPlan, kPlans> kAll = {Make(0), Make(1), Make(2), Make(3),
+                                                    Make(4)};
   return kAll[static_cast<std::size_t>(kind)];
+}
+
+SimRow RowAt(std::int64_t row) {
+  SimRow made;
+  for (std::int64_t at = 0; at < kPixels; ++at) made.pixels.push_back(std::byte{Pixel(row, at)});
+  made.spec = {DType::kU8, Layout::kPlain, {kSide, kSide, 3}};
+  made.label = Label(row);
+  return made;
 }
 
 std::vector<std::int64_t> KeysOf(std::uint64_t base_seed, std::int64_t batch) {
@@ -96,7 +114,7 @@ std::vector<std::int64_t> KeysOf(std::uint64_t base_seed, std::int64_t batch) {
 
 Bytes StateAfter(int kind, ByteSpan state_before) {
   static const std::array<ops::Graph, kPlans> kGraphs = {Compiled(0), Compiled(1), Compiled(2),
-                                                         Compiled(3)};
+                                                         Compiled(3), Compiled(4)};
   const ops::Graph& graph = kGraphs[static_cast<std::size_t>(kind)];
   ops::Generators generators;
   HR_CHECK(generators.SetState(state_before).ok());

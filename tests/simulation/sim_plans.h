@@ -6,11 +6,13 @@
 
 #include "base/graph.h"
 #include "headrace/client.h"
+#include "tests/simulation/sim_source.h"
 
 namespace headrace::simulation {
 
-// The plans of simulated programs, small and of every random mode.
-inline constexpr int kPlans = 4;
+// The plans of simulated programs, small and of every random mode. The last one is the one before it,
+// from a source that waits, and whose samples' sizes only workers know.
+inline constexpr int kPlans = 5;
 
 struct SimPlan {
   Plan plan;
@@ -18,6 +20,10 @@ struct SimPlan {
 };
 // REQUIRES: 0 <= kind < kPlans.
 [[nodiscard]] const SimPlan& PlanOf(int kind);
+
+// A row of every plan's source.
+[[nodiscard]] SimRow RowAt(std::int64_t row);
+inline constexpr std::int64_t kRows = 64;
 
 // The keys of a batch; nothing else decides them.
 [[nodiscard]] std::vector<std::int64_t> KeysOf(std::uint64_t base_seed, std::int64_t batch);

@@ -248,7 +248,7 @@ void SimProgram::Kill(Death how) {
 }
 
 std::int64_t SimProgram::left() const {
-  if (done_) return 0;
+  if (done_ || iteration_ >= options_.iterations) return 0;
   const int later = options_.iterations - 1 - std::max(iteration_, 0);
   return options_.batches - taken_ + later * options_.batches;
 }

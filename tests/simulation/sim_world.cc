@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "tests/simulation/sim_plans.h"
 
 namespace headrace::simulation {
 namespace {
@@ -127,15 +128,23 @@ std::int64_t SimWorld::StartWorker(const WorkerPlace& place, const std::string& 
     return ThreadUsage{.cpu_ns = cpu += 100'000, .waits = 0};
   };
   surroundings.resident_bytes = [] { return std::uint64_t{1} << 20; };
+  // It outlives the worker with the process's reactor.
+  auto sources = std::make_unique<dataworker::SourceRegistry>(dataworker::BuiltinSources());
+  sources->Add("simulated", [this, process](const SourceLeaf&,
+                                            const dataworker::SourceRegistry::Environment&) {
+    return Result<std::unique_ptr<dataworker::Source>>(MakeSimSource(
+        events_, dice_.For("source", process->number()), process, kRows, RowAt,
+        options_.store_fails));
+  });
   auto made = dataworker::Worker::Start(
       *reactor, wanted, [this, pid](const Status&) { OnWorkerEnd(pid); },
-      dataworker::BuiltinCacheTiers(), dataworker::BuiltinSources(), std::move(surroundings));
+      dataworker::BuiltinCacheTiers(), *sources, std::move(surroundings));
   if (!made.ok()) {  // its address is not free yet: a process that ends at once
     events_.Say("  " + made.status().ToString());
     reactor->Kill(Death::kProcess);
     return pid;
   }
-  workers_[pid] = {place, wanted.listen, reactor, std::move(made).value()};
+  workers_[pid] = {place, wanted.listen, reactor, std::move(sources), std::move(made).value()};
   return pid;
 }
 

@@ -30,6 +30,7 @@ class SimWorld {
     bool journal = true;  // a restarted coordinator remembers
     int pool = 0;         // workers that the coordinator starts on its own host
     Duration slowest_disk = std::chrono::milliseconds(20);
+    double store_fails = 0;  // the probability that a store does not have a row at the moment
     SimExecutor::Times compute = {std::chrono::microseconds(100), std::chrono::milliseconds(5)};
   };
   struct WorkerPlace {
@@ -69,6 +70,7 @@ class SimWorld {
     WorkerPlace place;
     std::string address;
     std::shared_ptr<SimReactor> reactor;
+    std::unique_ptr<dataworker::SourceRegistry> sources;
     std::unique_ptr<dataworker::Worker> worker;
   };
   // Those that live, by pid.

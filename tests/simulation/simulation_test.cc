@@ -32,6 +32,8 @@ class Simulation : public ::testing::Test {
 TEST_F(Simulation, AQuietWorldMakesWhatThePlanSays) {
   for (std::int64_t batch = 0; batch < Reference::kBatches; ++batch) {
     ASSERT_EQ(reference().Rows(0, 1, batch), PlainRows(KeysOf(1, batch))) << batch;
+    ASSERT_EQ(reference().Rows(kPlans - 1, 1, batch), reference().Rows(kPlans - 2, 1, batch))
+        << "where the rows come from shows, in batch " << batch;
   }
 }
 
