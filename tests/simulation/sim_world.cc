@@ -10,6 +10,7 @@ namespace {
 
 // Nothing is made there.
 constexpr const char* kFolder = "/nowhere/simulated";
+constexpr Duration kStartAgain = std::chrono::milliseconds(500);
 constexpr std::uint64_t kCacheBytes = std::uint64_t{1} << 20;
 
 std::string TokenOf(const SimProcess& process, const Dice& dice) {
@@ -139,9 +140,10 @@ std::int64_t SimWorld::StartWorker(const WorkerPlace& place, const std::string& 
   auto made = dataworker::Worker::Start(
       *reactor, wanted, [this, pid](const Status&) { OnWorkerEnd(pid); },
       dataworker::BuiltinCacheTiers(), *sources, std::move(surroundings));
-  if (!made.ok()) {  // its address is not free yet: a process that ends at once
+  if (!made.ok()) {  // its address is not free yet: whoever started it tries again
     events_.Say("  " + made.status().ToString());
     reactor->Kill(Death::kProcess);
+    events_.After(kStartAgain, [this, place, address] { StartWorker(place, address); });
     return pid;
   }
   workers_[pid] = {place, wanted.listen, reactor, std::move(sources), std::move(made).value()};
