@@ -133,9 +133,9 @@ class CoordinatorImpl final : public Coordinator {
         if (!alive.expired() && options_.on_failure) options_.on_failure(error);
       });
     };
-    HR_TRY(Journal::Opened opened,
-           options_.open_journal ? options_.open_journal(std::move(on_failure))
-                                 : Journal::Open(options_.state_dir, std::move(on_failure)));
+    HR_TRY(Journal::Opened opened, options_.open_journal
+                                       ? options_.open_journal(std::move(on_failure))
+                                       : Journal::Open(options_.state_dir, std::move(on_failure)));
     journal_ = std::move(opened.journal);
     state_ = std::move(opened.state);
     HR_RETURN_IF_ERROR(state_.Apply(RestartClocks{reactor_.clock().Now()}));
@@ -195,8 +195,7 @@ class CoordinatorImpl final : public Coordinator {
 
   void Dispatch(const Event& event) {
     if (stopped_) return;
-    const Moment now{reactor_.clock().Now(), reactor_.clock().WallMillis(),
-                     options_.cpu_seconds()};
+    const Moment now{reactor_.clock().Now(), reactor_.clock().WallMillis(), options_.cpu_seconds()};
     Decision decision = Step(rules_, state_, event, now);
     std::vector<Update> durable;
     for (Update& update : decision.updates) {
@@ -334,7 +333,8 @@ class CoordinatorImpl final : public Coordinator {
     std::optional<bool> alive = pool_->Alive(id);
     const wire::HostIdentity& host = worker->info.host;
     // Process ids mean the same only if the host names are the same too (containers).
-    if (!alive && wire::SameHost(host, options_.host) && host.hostname == options_.host.hostname && host.pid > 0) {
+    if (!alive && wire::SameHost(host, options_.host) && host.hostname == options_.host.hostname &&
+        host.pid > 0) {
       alive = ::kill(static_cast<pid_t>(host.pid), 0) == 0 || errno != ESRCH;
     }
     if (alive == false) Dispatch(WorkerEnded{id, 0});

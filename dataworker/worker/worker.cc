@@ -95,8 +95,7 @@ Result<std::unique_ptr<Worker>> Worker::Start(net::Reactor& reactor, WorkerOptio
                                               const CacheRegistry& tiers,
                                               const SourceRegistry& sources,
                                               WorkerSurroundings surroundings) {
-  std::unique_ptr<Worker> worker(
-      new Worker(reactor, std::move(on_end), std::move(surroundings)));
+  std::unique_ptr<Worker> worker(new Worker(reactor, std::move(on_end), std::move(surroundings)));
   HR_RETURN_IF_ERROR(worker->Open(options, tiers, sources));
   return worker;
 }

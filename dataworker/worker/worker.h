@@ -45,12 +45,11 @@ class Worker {
  public:
   // `on_end`: called when no reason is left to run on; empty status for a drain or a finished
   // Leave. `tiers`: those that the options may name. `sources`: those that plans may name.
-  static Result<std::unique_ptr<Worker>> Start(net::Reactor& reactor, WorkerOptions options,
-                                               std::function<void(Status)> on_end,
-                                               const CacheRegistry& tiers = BuiltinCacheTiers(),
-                                               const SourceRegistry& sources = BuiltinSources(),
-                                               WorkerSurroundings surroundings =
-                                                   WorkerSurroundings::OfThisProcess());
+  static Result<std::unique_ptr<Worker>> Start(
+      net::Reactor& reactor, WorkerOptions options, std::function<void(Status)> on_end,
+      const CacheRegistry& tiers = BuiltinCacheTiers(),
+      const SourceRegistry& sources = BuiltinSources(),
+      WorkerSurroundings surroundings = WorkerSurroundings::OfThisProcess());
   ~Worker();
 
   // Takes no new sessions, answers the open requests, tells the coordinator, then calls on_end.

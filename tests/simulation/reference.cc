@@ -7,7 +7,8 @@ namespace headrace::simulation {
 namespace {
 
 std::vector<std::vector<std::uint64_t>> Make(int kind, std::uint64_t base_seed) {
-  SimWorld world({.seed = 1, .compute = {std::chrono::microseconds(1), std::chrono::microseconds(2)}});
+  SimWorld world(
+      {.seed = 1, .compute = {std::chrono::microseconds(1), std::chrono::microseconds(2)}});
   world.StartCoordinator();
   world.StartWorker({.host = "node"});
   std::vector<std::vector<std::uint64_t>> batches(Reference::kBatches);
@@ -34,9 +35,9 @@ const std::vector<std::uint64_t>& Reference::Rows(int kind, std::uint64_t base_s
                                                   std::int64_t batch) {
   const auto at = made_.find({kind, base_seed});
   const Batches& batches =
-      at != made_.end() ? at->second
-                        : made_.emplace(std::pair(kind, base_seed), Make(kind, base_seed))
-                              .first->second;
+      at != made_.end()
+          ? at->second
+          : made_.emplace(std::pair(kind, base_seed), Make(kind, base_seed)).first->second;
   return batches.at(static_cast<std::size_t>(batch));
 }
 

@@ -14,9 +14,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::array<const char*, Fault::kKinds> kNames = {
-    "a worker dies",       "a worker stops",    "a worker leaves",   "all workers die",
+    "a worker dies",        "a worker stops",        "a worker leaves",     "all workers die",
     "the coordinator dies", "the coordinator stops", "a connection breaks", "hosts are cut off",
-    "a program dies",      "a program stops"};
+    "a program dies",       "a program stops"};
 
 net::FaultRates RatesOf(Dice& dice) {
   net::FaultRates rates;
@@ -35,7 +35,8 @@ SimProgram::Options ProgramOf(Dice& dice, const std::string& host) {
   program.host = host;
   program.kind = static_cast<int>(dice.Below(kPlans));
   program.base_seed = 1 + dice.Below(Reference::kSeeds);
-  program.batches = dice.Happens(0.1) ? dice.Between(80, Reference::kBatches) : dice.Between(10, 50);
+  program.batches =
+      dice.Happens(0.1) ? dice.Between(80, Reference::kBatches) : dice.Between(10, 50);
   program.iterations = dice.Happens(0.3) ? 2 : 1;
   if (dice.Happens(0.2)) program.end_early = dice.Between(1, program.batches - 1);
   program.max_outstanding = dice.Between(1, 8);
@@ -72,7 +73,8 @@ Schedule Schedule::Of(std::uint64_t seed) {
   Schedule made;
   made.world.seed = seed;
   made.world.journal = dice.Happens(0.7);
-  constexpr std::array<Duration, 3> kDisks = {microseconds(100), milliseconds(5), milliseconds(300)};
+  constexpr std::array<Duration, 3> kDisks = {microseconds(100), milliseconds(5),
+                                              milliseconds(300)};
   made.world.slowest_disk = kDisks[dice.Below(kDisks.size())];
   constexpr std::array<Duration, 3> kTasks = {microseconds(200), milliseconds(5), milliseconds(60)};
   made.world.compute = {microseconds(50), kTasks[dice.Below(kTasks.size())]};
@@ -82,8 +84,8 @@ Schedule Schedule::Of(std::uint64_t seed) {
   made.most_latency = dice.Happens(0.8) ? microseconds(500) : milliseconds(20);
 
   if (dice.Happens(0.25)) made.world.pool = static_cast<int>(dice.Between(1, 3));
-  const std::array<std::string, 3> hosts = {made.world.pool > 0 ? SimWorld::kHead : "north", "north",
-                                            "south"};
+  const std::array<std::string, 3> hosts = {made.world.pool > 0 ? SimWorld::kHead : "north",
+                                            "north", "south"};
   const std::uint64_t jobs = dice.Happens(0.6) ? 1 : dice.Between(2, 3);
   for (std::uint64_t i = 0; i < jobs; ++i) {
     made.programs.push_back(ProgramOf(dice, hosts[dice.Below(hosts.size())]));

@@ -13,14 +13,14 @@ namespace headrace::simulation {
 // Something that goes wrong at a moment, for a while.
 struct Fault {
   enum class Kind : std::uint8_t {
-    kWorkerDies,       // and another one is started after a while
-    kWorkerStops,      // as by SIGSTOP, and goes on
-    kWorkerLeaves,     // and another one is started
+    kWorkerDies,    // and another one is started after a while
+    kWorkerStops,   // as by SIGSTOP, and goes on
+    kWorkerLeaves,  // and another one is started
     kAllWorkersDie,
     kCoordinatorDies,
     kCoordinatorStops,
     kConnectionBreaks,
-    kHostsCutOff,      // from each other, in one direction or both
+    kHostsCutOff,  // from each other, in one direction or both
     kProgramDies,
     kProgramStops,
   };

@@ -44,7 +44,8 @@ void ScheduleRun::Begin(const Fault& fault) {
   const auto& workers = world_.workers();
   std::int64_t pid = 0;
   if (!workers.empty()) {
-    pid = std::next(workers.begin(), static_cast<std::ptrdiff_t>(fault.which % workers.size()))->first;
+    pid = std::next(workers.begin(), static_cast<std::ptrdiff_t>(fault.which % workers.size()))
+              ->first;
   }
   SimProgram& program = *programs_[fault.which % programs_.size()];
   const auto start_again = [this, fault](const SimWorld::WorkerPlace& place,
@@ -210,7 +211,8 @@ void ScheduleRun::OnStatus(const wire::ClusterStatus& status) {
     const std::int64_t pid = worker.info.host.pid;
     const bool lives = world_.workers().contains(pid);
     if (worker.state == "ready" && !lives) Fail("a dead worker is ready: " + std::to_string(pid));
-    if (!worker.last.jobs.empty()) Fail("worker " + std::to_string(pid) + " is leased to nobody's job");
+    if (!worker.last.jobs.empty())
+      Fail("worker " + std::to_string(pid) + " is leased to nobody's job");
     if (lives && worker.state != "lost" && !known.insert(pid).second) {
       Fail("worker " + std::to_string(pid) + " is known twice");
     }

@@ -54,7 +54,7 @@ class SimExecutor final : public dataworker::Executor {
  private:
   struct State {
     std::deque<Task> waiting;
-    std::deque<Task> begun;  // in the order of their begin; empty ones have ended
+    std::deque<Task> begun;   // in the order of their begin; empty ones have ended
     std::uint64_t first = 0;  // the number of the first one begun
     bool stopped = false;
   };

@@ -1,11 +1,7 @@
 #include "tests/simulation/sim_network.h"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
-#include <variant>
-
-#include "base/check.h"
 
 namespace headrace::simulation {
 namespace {
@@ -26,55 +22,18 @@ constexpr double kBrokenMeanwhile = 0.3;
 // Of the dead processes' connections, those on which messages were lost that had been sent before.
 constexpr double kTailLost = 0.5;
 
-// What of a message tells most, for people.
-std::string DetailsOf(const wire::Body& body) {
-  if (const auto* request = std::get_if<wire::BatchRequest>(&body)) {
-    return " batch " + std::to_string(request->batch.value) + " attempt " +
-           std::to_string(request->attempt) + " iteration " +
-           std::to_string(request->iteration.value);
-  }
-  if (const auto* done = std::get_if<wire::BatchDone>(&body)) {
-    return " batch " + std::to_string(done->batch.value) + " attempt " +
-           std::to_string(done->attempt) + " " + done->status.ToString();
-  }
-  if (const auto* attached = std::get_if<wire::Attached>(&body)) {
-    return " needs " + std::to_string(attached->needed_blobs.size()) + " blobs " +
-           attached->status.ToString();
-  }
-  if (const auto* leases = std::get_if<wire::Leases>(&body)) {
-    std::string text = " generation " + std::to_string(leases->generation) + ":";
-    for (const auto& worker : leases->workers) text += " " + std::to_string(worker.host.pid);
-    return text;
-  }
-  return "";
+bool IsTcp(std::string_view endpoint) { return endpoint.starts_with("tcp://"); }
+Status CheckAddress(const std::string& endpoint) {
+  if (IsTcp(endpoint) || endpoint.starts_with("ipc://")) return Status::Ok();
+  return InvalidArgument("no address of the simulation: " + endpoint);
+}
+Status Stopped() { return Unavailable("the reactor has stopped"); }
+Status Room(std::size_t messages, std::size_t bytes, const SimPacket& next, std::size_t most) {
+  const bool full = messages >= net::kMaxQueuedMessages || (bytes > 0 && bytes + next.bytes > most);
+  return full ? Unavailable("the queue to the peer is full") : Status::Ok();
 }
 
-bool IsTcp(std::string_view endpoint) { return endpoint.starts_with("tcp://"); }
-
 }  // namespace
-
-// A message on its way. The payload is read when it arrives, not before: so late writes to it show.
-struct SimNetwork::Packet {
-  std::shared_ptr<const wire::EncodedMessage> message;
-  std::vector<net::PayloadFrame> payload;
-  std::size_t bytes = 0;
-
-  static Result<Packet> Make(const wire::Body& body, std::vector<net::PayloadFrame> payload) {
-    Packet packet;
-    packet.message = std::make_shared<const wire::EncodedMessage>(wire::Encode(body));
-    packet.bytes = packet.message->body.size();
-    for (net::PayloadFrame& frame : payload) {
-      packet.bytes += frame.data.size();
-      if (frame.data.size() > net::kMaxFrameBytes) return InvalidArgument("over the limits");
-      if (frame.owner || frame.data.empty()) continue;
-      const auto copy = std::make_shared<const Bytes>(frame.data.begin(), frame.data.end());
-      frame.data = *copy;
-      frame.owner = copy;
-    }
-    packet.payload = std::move(payload);
-    return packet;
-  }
-};
 
 // One way of a connection.
 struct SimNetwork::Way {
@@ -98,7 +57,7 @@ struct SimNetwork::Dealer {
   std::string endpoint;
   net::SocketEvents events;
   std::shared_ptr<Connection> connection;  // null: it is being made
-  std::deque<Packet> waiting;              // for the first connection, or the next one
+  std::deque<SimPacket> waiting;           // for the first connection, or the next one
   std::size_t waiting_bytes = 0;
   Duration again = kConnectAgain;
   bool closed = false;
@@ -124,16 +83,13 @@ class SimNetwork::RouterSocket final : public net::Socket {
 
   Status Send(std::string_view peer, const wire::Body& body,
               std::vector<net::PayloadFrame> payload) override {
-    if (router_->closed || !router_->process->alive()) return Unavailable("the reactor has stopped");
+    if (router_->closed || !router_->process->alive()) return Stopped();
     const auto found = router_->peers.find(peer);
     if (found == router_->peers.end()) return NotFound("the peer is gone");
     const std::shared_ptr<Connection> connection = found->second;
-    HR_TRY(Packet packet, Packet::Make(body, std::move(payload)));
+    HR_TRY(SimPacket packet, SimPacket::Make(body, std::move(payload)));
     const Way& way = connection->down;
-    if (way.messages >= net::kMaxQueuedMessages ||
-        (way.bytes > 0 && way.bytes + packet.bytes > net::kMaxRouterQueuedBytes)) {
-      return Unavailable("the queue to the peer is full");
-    }
+    HR_RETURN_IF_ERROR(Room(way.messages, way.bytes, packet, net::kMaxRouterQueuedBytes));
     network_.Pass(connection, false, std::move(packet));
     return Status::Ok();
   }
@@ -152,15 +108,12 @@ class SimNetwork::DealerSocket final : public net::Socket {
 
   Status Send(std::string_view /*peer*/, const wire::Body& body,
               std::vector<net::PayloadFrame> payload) override {
-    if (dealer_->closed || !dealer_->process->alive()) return Unavailable("the reactor has stopped");
-    HR_TRY(Packet packet, Packet::Make(body, std::move(payload)));
+    if (dealer_->closed || !dealer_->process->alive()) return Stopped();
+    HR_TRY(SimPacket packet, SimPacket::Make(body, std::move(payload)));
     const std::shared_ptr<Connection> connection = dealer_->connection;
     const std::size_t messages = connection ? connection->up.messages : dealer_->waiting.size();
     const std::size_t bytes = connection ? connection->up.bytes : dealer_->waiting_bytes;
-    if (messages >= net::kMaxQueuedMessages ||
-        (bytes > 0 && bytes + packet.bytes > net::kMaxDealerQueuedBytes)) {
-      return Unavailable("the queue to the peer is full");
-    }
+    HR_RETURN_IF_ERROR(Room(messages, bytes, packet, net::kMaxDealerQueuedBytes));
     if (connection) {
       network_.Pass(connection, true, std::move(packet));
     } else {
@@ -195,9 +148,7 @@ void SimNetwork::SetLatency(Duration least, Duration most) {
 Result<std::unique_ptr<net::Socket>> SimNetwork::BindRouter(std::shared_ptr<SimProcess> process,
                                                             const std::string& endpoint,
                                                             net::SocketEvents events) {
-  if (!endpoint.starts_with("tcp://") && !endpoint.starts_with("ipc://")) {
-    return InvalidArgument("no address of the simulation: " + endpoint);
-  }
+  HR_RETURN_IF_ERROR(CheckAddress(endpoint));
   if (bound_.contains(endpoint)) return Unavailable(endpoint + " is in use");
   auto router = std::make_shared<Router>();
   router->process = std::move(process);
@@ -210,9 +161,7 @@ Result<std::unique_ptr<net::Socket>> SimNetwork::BindRouter(std::shared_ptr<SimP
 Result<std::unique_ptr<net::Socket>> SimNetwork::ConnectDealer(std::shared_ptr<SimProcess> process,
                                                                const std::string& endpoint,
                                                                net::SocketEvents events) {
-  if (!endpoint.starts_with("tcp://") && !endpoint.starts_with("ipc://")) {
-    return InvalidArgument("no address of the simulation: " + endpoint);
-  }
+  HR_RETURN_IF_ERROR(CheckAddress(endpoint));
   auto dealer = std::make_shared<Dealer>();
   dealer->number = ++numbers_;
   dealer->process = std::move(process);
@@ -252,7 +201,7 @@ void SimNetwork::TryConnect(const std::shared_ptr<Dealer>& dealer) {
   dealer->connection = connection;
   events_.Note("connected", connection->number, dealer->number);
   dealer->waiting_bytes = 0;
-  for (Packet& packet : std::exchange(dealer->waiting, {})) {
+  for (SimPacket& packet : std::exchange(dealer->waiting, {})) {
     Pass(connection, true, std::move(packet));
   }
 }
@@ -262,7 +211,7 @@ Duration SimNetwork::Latency(const Connection& connection) {
                               : dice_.Between(least_, most_);
 }
 
-void SimNetwork::Pass(const std::shared_ptr<Connection>& connection, bool up, Packet packet) {
+void SimNetwork::Pass(const std::shared_ptr<Connection>& connection, bool up, SimPacket packet) {
   if (dice_.Happens(rates_.drop)) {
     ++lost_;
     events_.Note("lost", connection->number, up);
@@ -274,12 +223,13 @@ void SimNetwork::Pass(const std::shared_ptr<Connection>& connection, bool up, Pa
     const bool swapped = !late && dice_.Happens(rates_.reorder);
     const Duration most = std::max<Duration>(rates_.max_delay, microseconds(1));
     Carry(connection, up, packet,
-          late ? dice_.Between(Duration(1), most)
-               : swapped ? dice_.Between(Duration(1), most_ * 4) : Duration::zero());
+          late      ? dice_.Between(Duration(1), most)
+          : swapped ? dice_.Between(Duration(1), most_ * 4)
+                    : Duration::zero());
   }
 }
 
-void SimNetwork::Carry(const std::shared_ptr<Connection>& connection, bool up, Packet packet,
+void SimNetwork::Carry(const std::shared_ptr<Connection>& connection, bool up, SimPacket packet,
                        Duration later) {
   Way& way = connection->way(up);
   const Duration takes = Latency(*connection);
@@ -293,13 +243,13 @@ void SimNetwork::Carry(const std::shared_ptr<Connection>& connection, bool up, P
   });
 }
 
-void SimNetwork::Ended(Packet& packet, Way& way) {
+void SimNetwork::Ended(SimPacket& packet, Way& way) {
   --way.messages;
   way.bytes -= packet.bytes;
   bytes_ -= packet.bytes;
 }
 
-void SimNetwork::Arrive(const std::shared_ptr<Connection>& connection, bool up, Packet packet) {
+void SimNetwork::Arrive(const std::shared_ptr<Connection>& connection, bool up, SimPacket packet) {
   Way& way = connection->way(up);
   if (!way.open || events_.Now() >= way.lost_from) {
     Ended(packet, way);
@@ -314,8 +264,7 @@ void SimNetwork::Arrive(const std::shared_ptr<Connection>& connection, bool up, 
   Ended(packet, way);
   const std::shared_ptr<SimProcess> process =
       up ? connection->router->process : connection->dealer->process;
-  events_.Note("message", connection->number * 2 + (up ? 1 : 0),
-               HashBytes(packet.message->body));
+  events_.Note("message", connection->number * 2 + (up ? 1 : 0), HashBytes(packet.message->body));
   process->Run([this, connection, up, packet = std::move(packet)] {
     // The state outlives the socket, which may go inside its own callback.
     const bool gone = up ? connection->router->closed : connection->dealer->closed;
@@ -323,28 +272,17 @@ void SimNetwork::Arrive(const std::shared_ptr<Connection>& connection, bool up, 
     const net::SocketEvents& to = up ? connection->router->events : connection->dealer->events;
     net::Incoming incoming;
     if (up) incoming.peer = connection->identity;
-    Result<wire::Body> body = wire::Decode(packet.message->header, packet.message->body);
-    if (!body.ok()) {
-      if (to.on_invalid) to.on_invalid(incoming.peer, body.status());
+    if (const Status read = packet.Read(incoming); !read.ok()) {
+      if (to.on_invalid) to.on_invalid(incoming.peer, read);
       return;
     }
-    if (events_.aloud()) {
-      const std::string& sender =
-          up ? connection->dealer->process->name() : connection->router->process->name();
-      const std::string& receiver =
-          up ? connection->router->process->name() : connection->dealer->process->name();
-      events_.Say("  " + sender + " -> " + receiver + ": " +
-                  std::string(wire::MessageName(wire::TypeOf(*body))) + DetailsOf(*body));
-    }
-    incoming.body = std::move(*body);
     incoming.from_this_user = !IsTcp(connection->router->endpoint);
-    // A copy, as from a socket: the receiver's bytes are its own.
-    auto owner = std::make_shared<std::vector<Bytes>>();
-    for (const net::PayloadFrame& frame : packet.payload) {
-      owner->emplace_back(frame.data.begin(), frame.data.end());
+    if (events_.aloud()) {
+      const std::string& dealer = connection->dealer->process->name();
+      const std::string& router = connection->router->process->name();
+      events_.Say("  " + (up ? dealer + " -> " + router : router + " -> " + dealer) + ": " +
+                  DescribeMessage(incoming.body));
     }
-    for (const Bytes& frame : *owner) incoming.payload.emplace_back(frame);
-    incoming.payload_owner = std::move(owner);
     if (to.on_message) to.on_message(std::move(incoming));
   });
 }
@@ -369,9 +307,7 @@ void SimNetwork::Heal() {
   for (const auto& [number, connection] : std::map(connections_)) {
     if (!CutOff(*connection, true) && !CutOff(*connection, false)) continue;
     if (!dice_.Happens(kBrokenMeanwhile)) continue;
-    connection->up.lost_from = connection->down.lost_from = events_.Now();
-    Leave(connection, true, Death::kProcess);
-    TellEnd(connection, false, Duration::zero());
+    Reset(connection);
   }
   cut_.clear();
   for (auto& arrive : std::exchange(held_, {})) arrive();
@@ -387,10 +323,14 @@ bool SimNetwork::BreakOne() {
   events_.Note("broken", connection->number);
   events_.Say("  broken: " + connection->dealer->process->name() + " -> " +
               connection->router->process->name());
+  Reset(connection);
+  return true;
+}
+
+void SimNetwork::Reset(const std::shared_ptr<Connection>& connection) {
   connection->up.lost_from = connection->down.lost_from = events_.Now();
   Leave(connection, true, Death::kProcess);
   TellEnd(connection, false, Duration::zero());
-  return true;
 }
 
 void SimNetwork::Leave(const std::shared_ptr<Connection>& connection, bool tell_up, Death how) {
@@ -403,7 +343,8 @@ void SimNetwork::Leave(const std::shared_ptr<Connection>& connection, bool tell_
 void SimNetwork::TellEnd(const std::shared_ptr<Connection>& connection, bool up, Duration after) {
   const Way& way = connection->way(up);
   const SteadyTime sent = std::max(events_.Now(), std::min(way.last, way.lost_from));
-  events_.At(sent + Latency(*connection) + after, [this, connection, up] { OnEnd(connection, up); });
+  events_.At(sent + Latency(*connection) + after,
+             [this, connection, up] { OnEnd(connection, up); });
 }
 
 void SimNetwork::OnEnd(const std::shared_ptr<Connection>& connection, bool up) {

@@ -14,6 +14,7 @@
 #include "net/reactor.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/event_queue.h"
+#include "tests/simulation/sim_packet.h"
 #include "tests/simulation/sim_process.h"
 
 namespace headrace::simulation {
@@ -64,7 +65,6 @@ class SimNetwork {
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:
-  struct Packet;
   struct Router;
   struct Dealer;
   struct Connection;
@@ -75,20 +75,22 @@ class SimNetwork {
   void Connect(const std::shared_ptr<Dealer>& dealer, Duration after);
   void TryConnect(const std::shared_ptr<Dealer>& dealer);
   // Hands a packet to one way of a connection, which may lose or repeat it.
-  void Pass(const std::shared_ptr<Connection>& connection, bool up, Packet packet);
-  void Carry(const std::shared_ptr<Connection>& connection, bool up, Packet packet,
+  void Pass(const std::shared_ptr<Connection>& connection, bool up, SimPacket packet);
+  void Carry(const std::shared_ptr<Connection>& connection, bool up, SimPacket packet,
              Duration later);
-  void Arrive(const std::shared_ptr<Connection>& connection, bool up, Packet packet);
+  void Arrive(const std::shared_ptr<Connection>& connection, bool up, SimPacket packet);
   // Tells one side of a connection that it has ended, after what is under way to it.
   void TellEnd(const std::shared_ptr<Connection>& connection, bool up, Duration after);
   void OnEnd(const std::shared_ptr<Connection>& connection, bool up);
   void Close(Router& router);
   void Close(Dealer& dealer);
+  // Ends it for both sides at once.
+  void Reset(const std::shared_ptr<Connection>& connection);
   // A side of a connection is gone.
   void Leave(const std::shared_ptr<Connection>& connection, bool tell_up, Death how);
   [[nodiscard]] bool CutOff(const Connection& connection, bool up) const;
   [[nodiscard]] Duration Latency(const Connection& connection);
-  void Ended(Packet& packet, Way& way);
+  void Ended(SimPacket& packet, Way& way);
 
   EventQueue& events_;
   Dice dice_;

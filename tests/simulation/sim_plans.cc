@@ -50,12 +50,12 @@ SimPlan Make(int kind) {
   const BlobHash image_blob = AddBlob(made, std::move(images));
   const BlobHash label_blob = AddBlob(made, std::move(labels));
   Plan& plan = made.plan;
-  plan.leaves = {{.source = "arrays",
-                  .args = {},
-                  .rows = kRows,
-                  .table = {},
-                  .arrays = {{image_blob, DType::kU8, {kSide, kSide, 3}},
-                             {label_blob, DType::kI64, {}}}}};
+  plan.leaves = {
+      {.source = "arrays",
+       .args = {},
+       .rows = kRows,
+       .table = {},
+       .arrays = {{image_blob, DType::kU8, {kSide, kSide, 3}}, {label_blob, DType::kI64, {}}}}};
   plan.fields = {{FieldSpec::Kind::kChain, 0}, {FieldSpec::Kind::kArray, 1}};
   plan.libraries = {"13.0.0", "2.13.0+cpu", "0.28.0", "AVX512"};
   plan.chain = {MakeNode("from_array", {{"mode", std::string("RGB")}})};
@@ -90,8 +90,7 @@ ops::Graph Compiled(int kind) {
 }  // namespace
 
 const SimPlan& PlanOf(int kind) {
-  static const std::array<SimPlan, kPlans> kAll = {Make(0), Make(1), Make(2), Make(3),
-                                                    Make(4)};
+  static const std::array<SimPlan, kPlans> kAll = {Make(0), Make(1), Make(2), Make(3), Make(4)};
   return kAll[static_cast<std::size_t>(kind)];
 }
 

@@ -101,9 +101,8 @@ void SimProgram::OnSplit(const wire::Split& split) {
   auto mailbox = std::make_shared<client::BatchMailbox>(options_.in_order);
   auto pump = std::make_shared<client::SessionPump>(reactor_, std::move(setup), mailbox);
   job_->AddSession(pump);
-  session_ = std::make_unique<Session>(
-      std::make_unique<TrainerSession>(runtime_, job_, std::move(pump), std::move(mailbox), arena_,
-                                       id_, wanted, split));
+  session_ = std::make_unique<Session>(std::make_unique<TrainerSession>(
+      runtime_, job_, std::move(pump), std::move(mailbox), arena_, id_, wanted, split));
   After(Duration(1), &SimProgram::EndIteration);
 }
 
@@ -193,7 +192,8 @@ bool SimProgram::Take(Batch batch) {
   const bool nothing = batch.fields.empty() && batch.missing.size() == keys.size();
   if (!nothing && rows.size() != expected.size()) Fail(name + " has another number of samples");
   for (std::size_t i = 0; i < rows.size() && failure_.empty(); ++i) {
-    if (made[i] && rows[i] != expected[i]) Fail(name + " has other values in row " + std::to_string(i));
+    if (made[i] && rows[i] != expected[i])
+      Fail(name + " has other values in row " + std::to_string(i));
   }
   kept_.push_back({std::move(batch), std::move(rows)});
   while (kept_.size() > options_.keeps && failure_.empty()) LetGo();
@@ -233,7 +233,8 @@ void SimProgram::Close() {
 void SimProgram::Check() {
   if (done_ || !arena_ || !failure_.empty()) return;
   // One batch may go beyond the bound: see Arena::Acquire.
-  if (arena_->counts().bytes > kMostArena + (std::uint64_t{1} << 20)) Fail("the arena is too large");
+  if (arena_->counts().bytes > kMostArena + (std::uint64_t{1} << 20))
+    Fail("the arena is too large");
 }
 
 void SimProgram::Kill(Death how) {

@@ -28,7 +28,8 @@ class SimProgram {
     std::uint64_t base_seed = 1;
     std::int64_t batches = 30;  // an iteration
     int iterations = 1;
-    std::int64_t end_early = -1;  // batches after which it ends the first iteration; -1: it does not
+    std::int64_t end_early =
+        -1;  // batches after which it ends the first iteration; -1: it does not
     std::int64_t max_outstanding = 4;
     std::size_t keeps = 1;  // batches that it still uses
     bool in_order = true;
@@ -100,7 +101,7 @@ class SimProgram {
   int iteration_ = -1;
   std::uint64_t base_seed_ = 0;
   std::int64_t submitted_ = 0;
-  std::int64_t taken_ = 0;    // in this iteration
+  std::int64_t taken_ = 0;  // in this iteration
   std::set<std::int64_t> seen_;
   std::int64_t delivered_ = 0;
   std::int64_t missing_ = 0;

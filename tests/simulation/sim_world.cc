@@ -72,9 +72,9 @@ void SimWorld::StartCoordinator() {
     };
   }
   wanted.workers = wanted.most_workers = options_.pool;
-  wanted.make_pool = [this](net::Reactor& reactor, const coordinator::PoolOptions&,
-                            coordinator::PoolEvents events)
-      -> Result<std::unique_ptr<coordinator::Pool>> {
+  wanted.make_pool =
+      [this](net::Reactor& reactor, const coordinator::PoolOptions&,
+             coordinator::PoolEvents events) -> Result<std::unique_ptr<coordinator::Pool>> {
     auto pool = std::make_unique<SimPool>(
         reactor, std::move(events),
         SimPool::Engine{
@@ -110,8 +110,9 @@ std::int64_t SimWorld::StartWorker(const WorkerPlace& place, const std::string& 
   wanted.listen = address;
   if (address.empty()) {
     const std::string number = std::to_string(++addresses_);
-    wanted.listen = place.unix_socket ? std::string("ipc://") + kFolder + "/" + number
-                                      : "tcp://" + place.host + ":" + std::to_string(8000 + addresses_);
+    wanted.listen = place.unix_socket
+                        ? std::string("ipc://") + kFolder + "/" + number
+                        : "tcp://" + place.host + ":" + std::to_string(8000 + addresses_);
   }
   dataworker::WorkerSurroundings surroundings;
   surroundings.host = IdentityOf(*process);
@@ -119,7 +120,8 @@ std::int64_t SimWorld::StartWorker(const WorkerPlace& place, const std::string& 
   surroundings.private_directory = [](const std::string&) -> Result<std::string> {
     return std::string(kFolder);
   };
-  surroundings.make_executor = [this, process](int threads) -> std::unique_ptr<dataworker::Executor> {
+  surroundings.make_executor = [this,
+                                process](int threads) -> std::unique_ptr<dataworker::Executor> {
     return std::make_unique<SimExecutor>(events_, dice_.For("executor", process->number()), process,
                                          threads, options_.compute);
   };
@@ -131,12 +133,12 @@ std::int64_t SimWorld::StartWorker(const WorkerPlace& place, const std::string& 
   surroundings.resident_bytes = [] { return std::uint64_t{1} << 20; };
   // It outlives the worker with the process's reactor.
   auto sources = std::make_unique<dataworker::SourceRegistry>(dataworker::BuiltinSources());
-  sources->Add("simulated", [this, process](const SourceLeaf&,
-                                            const dataworker::SourceRegistry::Environment&) {
-    return Result<std::unique_ptr<dataworker::Source>>(MakeSimSource(
-        events_, dice_.For("source", process->number()), process, kRows, RowAt,
-        options_.store_fails));
-  });
+  sources->Add("simulated",
+               [this, process](const SourceLeaf&, const dataworker::SourceRegistry::Environment&) {
+                 return Result<std::unique_ptr<dataworker::Source>>(
+                     MakeSimSource(events_, dice_.For("source", process->number()), process, kRows,
+                                   RowAt, options_.store_fails));
+               });
   auto made = dataworker::Worker::Start(
       *reactor, wanted, [this, pid](const Status&) { OnWorkerEnd(pid); },
       dataworker::BuiltinCacheTiers(), *sources, std::move(surroundings));

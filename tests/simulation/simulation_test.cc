@@ -50,7 +50,7 @@ TEST_F(Simulation, ASeedIsTheSameRunEachTime) {
 // HEADRACE_SIMULATION_ALOUD=1: says what happens.
 TEST_F(Simulation, EverySchedule) {
   const std::uint64_t first = Setting("HEADRACE_SIMULATION_SEED", 1);
-  const std::uint64_t runs = Setting("HEADRACE_SIMULATION_RUNS", 1000);
+  const std::uint64_t runs = Setting("HEADRACE_SIMULATION_RUNS", HEADRACE_SCHEDULES);
   const bool aloud = Setting("HEADRACE_SIMULATION_ALOUD", 0) != 0;
   std::uint64_t failed = 0, events = 0;
   std::int64_t batches = 0, missing = 0;
@@ -63,8 +63,8 @@ TEST_F(Simulation, EverySchedule) {
     slowest = std::max(slowest, outcome.recovered);
     if (outcome.failure.empty()) continue;
     ++failed;
-    ADD_FAILURE() << "HEADRACE_SIMULATION_SEED=" << seed << " HEADRACE_SIMULATION_RUNS=1: "
-                  << outcome.failure;
+    ADD_FAILURE() << "HEADRACE_SIMULATION_SEED=" << seed
+                  << " HEADRACE_SIMULATION_RUNS=1: " << outcome.failure;
   }
   std::fprintf(stderr,
                "%llu schedules: %lld batches, %lld samples left to programs, %llu events, slowest "

@@ -71,8 +71,7 @@ std::vector<TensorSpec> FixedValues(const Plan& plan, const ops::Graph& graph) {
   return values;
 }
 
-Result<DrawPlanner::Options> PlannerOptions(const Plan& plan,
-                                            const std::map<BlobHash, Blob>& blobs,
+Result<DrawPlanner::Options> PlannerOptions(const Plan& plan, const std::map<BlobHash, Blob>& blobs,
                                             const std::shared_ptr<const ops::Graph>& graph,
                                             KnownSizes& sizes) {
   DrawPlanner::Options options;
@@ -115,7 +114,8 @@ std::shared_ptr<SizeTable> KnownSizes::Of(const Plan& plan, std::int64_t rows) {
   only_sources.leaves = plan.leaves;
   std::string identity(AsText(wire::EncodePlan(only_sources)));
   const std::scoped_lock lock(mutex_);
-  const auto at = std::ranges::find(tables_, identity, [](const auto& entry) { return entry.first; });
+  const auto at =
+      std::ranges::find(tables_, identity, [](const auto& entry) { return entry.first; });
   if (at != tables_.end()) {
     tables_.splice(tables_.begin(), tables_, at);
     return tables_.front().second;
