@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tests/simulation/sim_network_internal.h"
+
 namespace headrace::simulation {
 namespace {
 
@@ -11,7 +13,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // As ZeroMQ's sockets are set in net/zmq_socket.cc.
-constexpr Duration kConnectAgain = milliseconds(50);
 constexpr Duration kConnectAgainMost = seconds(2);
 // How long the peers of a dead host believe that it lives.
 constexpr Duration kSilentLeast = seconds(1);
@@ -34,46 +35,6 @@ Status Room(std::size_t messages, std::size_t bytes, const SimPacket& next, std:
 }
 
 }  // namespace
-
-// One way of a connection.
-struct SimNetwork::Way {
-  std::size_t messages = 0, bytes = 0;  // under way
-  SteadyTime last{};                    // when the last one arrives
-  SteadyTime lost_from = SteadyTime::max();
-  bool open = true;  // the receiver has not heard of the end
-};
-
-struct SimNetwork::Router {
-  std::shared_ptr<SimProcess> process;
-  std::string endpoint;
-  net::SocketEvents events;
-  std::map<std::string, std::shared_ptr<Connection>, std::less<>> peers;
-  bool closed = false;
-};
-
-struct SimNetwork::Dealer {
-  std::uint64_t number = 0;
-  std::shared_ptr<SimProcess> process;
-  std::string endpoint;
-  net::SocketEvents events;
-  std::shared_ptr<Connection> connection;  // null: it is being made
-  std::deque<SimPacket> waiting;           // for the first connection, or the next one
-  std::size_t waiting_bytes = 0;
-  Duration again = kConnectAgain;
-  bool closed = false;
-};
-
-struct SimNetwork::Connection {
-  std::uint64_t number = 0;
-  std::string identity;
-  std::shared_ptr<Dealer> dealer;
-  std::shared_ptr<Router> router;
-  Way up, down;  // to the router, to the dealer
-  bool live = true;
-
-  [[nodiscard]] Way& way(bool is_up) { return is_up ? up : down; }
-  [[nodiscard]] bool in_host() const { return dealer->process->host() == router->process->host(); }
-};
 
 class SimNetwork::RouterSocket final : public net::Socket {
  public:
