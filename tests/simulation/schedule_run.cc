@@ -125,9 +125,27 @@ void ScheduleRun::CheckStep() {
   if (world_.network().bytes_under_way() > kMostUnderWay) Fail("too many bytes are under way");
 }
 
+void ScheduleRun::Witness(const SimProcess& receiver, const wire::Body& body) {
+  const auto check = [&](auto& owners, auto id, const char* what) {
+    const auto [at, first] = owners.emplace(id, receiver.number());
+    if (at->second != receiver.number()) {
+      Fail(what + std::to_string(id.value) + " is given to " + receiver.name() +
+           ", and was to process " + std::to_string(at->second));
+    }
+  };
+  if (const auto* job = std::get_if<wire::JobOpened>(&body); job && job->status.ok()) {
+    check(jobs_, job->job, "the job id ");
+  } else if (const auto* worker = std::get_if<wire::WorkerRegistered>(&body);
+             worker && worker->status.ok()) {
+    check(known_workers_, worker->worker, "the worker id ");
+  }
+}
+
 ScheduleRun::Outcome ScheduleRun::Run() {
   EventQueue& events = world_.events();
   events.Say(schedule_.Describe());
+  world_.network().SetWitness(
+      [this](const SimProcess& receiver, const wire::Body& body) { Witness(receiver, body); });
   world_.network().SetRates(schedule_.rates);
   world_.network().SetLatency(schedule_.least_latency, schedule_.most_latency);
   world_.StartCoordinator();

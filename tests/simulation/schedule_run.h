@@ -45,6 +45,8 @@ class ScheduleRun {
   void Stop(SimProcess& process, Duration lasts);
   [[nodiscard]] bool programs_done() const;
   void CheckStep();
+  // An id means one job or worker for ever, whatever becomes of the coordinator.
+  void Witness(const SimProcess& receiver, const wire::Body& body);
   // Of the coordinator and the workers, when nobody uses them any more.
   void CheckRest();
   void OnStatus(const wire::ClusterStatus& status);
@@ -57,6 +59,8 @@ class ScheduleRun {
   const SteadyTime start_;
   std::vector<std::unique_ptr<SimProgram>> programs_;
   std::size_t next_place_ = 0;
+  std::map<JobId, std::uint64_t> jobs_;  // whose they are, by the numbers of processes
+  std::map<WorkerId, std::uint64_t> known_workers_;
   std::shared_ptr<SimReactor> observer_;
   std::unique_ptr<net::Socket> question_;
   bool answered_ = false;

@@ -244,6 +244,8 @@ void SimNetwork::Arrive(const std::shared_ptr<Connection>& connection, bool up, 
       events_.Say("  " + (up ? dealer + " -> " + router : router + " -> " + dealer) + ": " +
                   DescribeMessage(incoming.body));
     }
+    if (witness_)
+      witness_(up ? *connection->router->process : *connection->dealer->process, incoming.body);
     if (to.on_message) to.on_message(std::move(incoming));
   });
 }

@@ -58,6 +58,10 @@ class SimNetwork {
                                                      const std::string& endpoint,
                                                      net::SocketEvents events);
 
+  // Sees each message when it arrives.
+  using Witness = std::function<void(const SimProcess& receiver, const wire::Body& body)>;
+  void SetWitness(Witness witness) { witness_ = std::move(witness); }
+
   [[nodiscard]] EventQueue& events() { return events_; }
   // Bytes that were sent and have not arrived.
   [[nodiscard]] std::size_t bytes_under_way() const { return bytes_; }
@@ -95,6 +99,7 @@ class SimNetwork {
   EventQueue& events_;
   Dice dice_;
   net::FaultRates rates_;
+  Witness witness_;
   Duration least_ = std::chrono::microseconds(20);
   Duration most_ = std::chrono::microseconds(500);
   std::set<std::pair<std::string, std::string>> cut_;

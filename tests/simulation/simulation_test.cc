@@ -1,5 +1,10 @@
 // Client, workers and coordinator in one thread, on a clock that jumps and a network that is drawn by
 // dice: thousands of schedules of faults. See README.md.
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,10 +24,26 @@ std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
   return given == nullptr || *given == '\0' ? otherwise : std::strtoull(given, nullptr, 10);
 }
 
+// A check of the product ends the program: the seed is said nevertheless.
+std::atomic<std::uint64_t> running_seed{0};
+void SayTheSeed(int signal) {
+  std::array<char, 80> line{};
+  const int size = std::snprintf(line.data(), line.size(),
+                                 "HEADRACE_SIMULATION_SEED=%llu HEADRACE_SIMULATION_RUNS=1\n",
+                                 static_cast<unsigned long long>(running_seed.load()));
+  (void)!::write(STDERR_FILENO, line.data(), static_cast<std::size_t>(size));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 class Simulation : public ::testing::Test {
  protected:
   // What goes wrong is in the log a thousand times.
-  static void SetUpTestSuite() { InitLog("simulation", LogLevel::kError); }
+  static void SetUpTestSuite() {
+    InitLog("simulation", LogLevel::kError);
+    std::signal(SIGABRT, SayTheSeed);
+    std::signal(SIGSEGV, SayTheSeed);
+  }
   static Reference& reference() {
     static Reference made;
     return made;
@@ -56,6 +77,7 @@ TEST_F(Simulation, EverySchedule) {
   std::int64_t batches = 0, missing = 0;
   Duration slowest{};
   for (std::uint64_t seed = first; seed < first + runs && failed < 5; ++seed) {
+    running_seed = seed;
     const auto outcome = RunSeed(seed, reference(), aloud);
     events += outcome.events;
     batches += outcome.batches;
