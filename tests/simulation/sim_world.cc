@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "dataworker/cache/memory/memory_cache.h"
 #include "tests/simulation/sim_plans.h"
 
 namespace headrace::simulation {
@@ -12,6 +13,22 @@ namespace {
 constexpr const char* kFolder = "/nowhere/simulated";
 constexpr Duration kStartAgain = std::chrono::milliseconds(500);
 constexpr std::uint64_t kCacheBytes = std::uint64_t{1} << 20;
+
+// The memory tier, which does not ask the machine for room.
+const dataworker::CacheRegistry& MemoryTier() {
+  static const dataworker::CacheRegistry registry = [] {
+    dataworker::CacheRegistry made;
+    made.Add({.name = "memory",
+              .summary = "",
+              .settings = {},
+              .make = [](std::uint64_t budget,
+                         const Settings&) -> Result<std::unique_ptr<dataworker::CacheTier>> {
+                return dataworker::MakeMemoryCache(budget);
+              }});
+    return made;
+  }();
+  return registry;
+}
 
 std::string TokenOf(const SimProcess& process, const Dice& dice) {
   Dice own = dice.For("token", process.number());
@@ -140,8 +157,8 @@ std::int64_t SimWorld::StartWorker(const WorkerPlace& place, const std::string& 
                                    RowAt, options_.store_fails));
                });
   auto made = dataworker::Worker::Start(
-      *reactor, wanted, [this, pid](const Status&) { OnWorkerEnd(pid); },
-      dataworker::BuiltinCacheTiers(), *sources, std::move(surroundings));
+      *reactor, wanted, [this, pid](const Status&) { OnWorkerEnd(pid); }, MemoryTier(), *sources,
+      std::move(surroundings));
   if (!made.ok()) {  // its address is not free yet: whoever started it tries again
     events_.Say("  " + made.status().ToString());
     reactor->Kill(Death::kProcess);
