@@ -14,17 +14,14 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/process/stats.h"
 #include "base/version.h"
 #include "coordinator/drain_choice.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
-#include "coordinator/state/journal.h"
 #include "net/descriptor_watch.h"
 #include "net/exposure.h"
-#include "schemas/wire/host_identity.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -48,7 +45,6 @@ class CoordinatorImpl final : public Coordinator {
   CoordinatorImpl(net::Reactor& reactor, CoordinatorOptions options)
       : reactor_(reactor),
         options_(std::move(options)),
-        self_(wire::ReadHostIdentity()),
         sizer_({options_.workers, options_.most_workers, options_.heartbeat * kIdlePeriods}) {}
   ~CoordinatorImpl() override { Stop(); }
 
@@ -66,7 +62,8 @@ class CoordinatorImpl final : public Coordinator {
     rules_.worker_lost_after = options_.heartbeat * options_.worker_beats;
     rules_.suspect_after = options_.heartbeat * 3 / 2;
     rules_.job_lost_after = options_.heartbeat * options_.job_beats;
-    HR_RETURN_IF_ERROR(options_.state_dir.empty() ? StartIds() : OpenJournal());
+    const bool journalled = options_.open_journal || !options_.state_dir.empty();
+    HR_RETURN_IF_ERROR(journalled ? OpenJournal() : StartIds());
     HR_TRY(socket_,
            reactor_.BindRouter(
                options_.listen,
@@ -131,14 +128,14 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   Status OpenJournal() {
-    HR_TRY(Journal::Opened opened,
-           Journal::Open(options_.state_dir,
-                         [this, alive = std::weak_ptr(alive_)](const Status& error) {
-                           reactor_.Post([this, alive, error] {
-                             if (!alive.expired() && options_.on_failure)
-                               options_.on_failure(error);
-                           });
-                         }));
+    Journal::OnFailure on_failure = [this, alive = std::weak_ptr(alive_)](const Status& error) {
+      reactor_.Post([this, alive, error] {
+        if (!alive.expired() && options_.on_failure) options_.on_failure(error);
+      });
+    };
+    HR_TRY(Journal::Opened opened, options_.open_journal
+                                       ? options_.open_journal(std::move(on_failure))
+                                       : Journal::Open(options_.state_dir, std::move(on_failure)));
     journal_ = std::move(opened.journal);
     state_ = std::move(opened.state);
     HR_RETURN_IF_ERROR(state_.Apply(RestartClocks{reactor_.clock().Now()}));
@@ -198,7 +195,7 @@ class CoordinatorImpl final : public Coordinator {
 
   void Dispatch(const Event& event) {
     if (stopped_) return;
-    const Moment now{reactor_.clock().Now(), reactor_.clock().WallMillis(), OwnCpuSeconds()};
+    const Moment now{reactor_.clock().Now(), reactor_.clock().WallMillis(), options_.cpu_seconds()};
     Decision decision = Step(rules_, state_, event, now);
     std::vector<Update> durable;
     for (Update& update : decision.updates) {
@@ -336,7 +333,8 @@ class CoordinatorImpl final : public Coordinator {
     std::optional<bool> alive = pool_->Alive(id);
     const wire::HostIdentity& host = worker->info.host;
     // Process ids mean the same only if the host names are the same too (containers).
-    if (!alive && wire::SameHost(host, self_) && host.hostname == self_.hostname && host.pid > 0) {
+    if (!alive && wire::SameHost(host, options_.host) && host.hostname == options_.host.hostname &&
+        host.pid > 0) {
       alive = ::kill(static_cast<pid_t>(host.pid), 0) == 0 || errno != ESRCH;
     }
     if (alive == false) Dispatch(WorkerEnded{id, 0});
@@ -344,7 +342,6 @@ class CoordinatorImpl final : public Coordinator {
 
   net::Reactor& reactor_;
   const CoordinatorOptions options_;
-  const wire::HostIdentity self_;
   PolicyRegistry policies_;
   Rules rules_;
   State state_;

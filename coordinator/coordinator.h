@@ -8,10 +8,13 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/process/stats.h"
 #include "base/result.h"
 #include "coordinator/pool/core/pool.h"
+#include "coordinator/state/journal.h"
 #include "coordinator/step.h"
 #include "net/reactor.h"
+#include "schemas/wire/host_identity.h"
 
 namespace headrace::coordinator {
 
@@ -23,6 +26,8 @@ struct CoordinatorOptions {
   // True: another coordinator may later use this address. Peers of this one may come to it, so its
   // ids must differ from ours. False when embedded.
   bool may_be_followed = true;
+  // If set, opens the journal; `state_dir` is then ignored.
+  std::function<Result<Journal::Opened>(Journal::OnFailure)> open_journal;
   std::string policy = "utilization";
   std::vector<Tenant> tenants;      // see PlanRules
   double source_rate = kUnlimited;  // bytes/s, of all sources together
@@ -39,6 +44,9 @@ struct CoordinatorOptions {
   Duration heartbeat = std::chrono::seconds(1);
   std::int32_t worker_beats = 5;  // missed by a worker before it is lost
   std::int32_t job_beats = 10;    // missed by a job's client before it is lost
+  // Of the coordinator's own process. A simulation gives others.
+  wire::HostIdentity host = wire::ReadHostIdentity();
+  std::function<double()> cpu_seconds = OwnCpuSeconds;
   // Says that the coordinator cannot go on (its journal cannot be written). Called once, on the
   // reactor thread.
   std::function<void(const Status&)> on_failure;

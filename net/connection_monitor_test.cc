@@ -1,6 +1,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <future>
@@ -32,13 +33,21 @@ void RunAndWait(Reactor& reactor, Task task) {
   done.get_future().wait();
 }
 
-TEST(ConnectionMonitor, TheEndOfAConnectionIsToldAfterTheMessagesThatCameOnIt) {
-  constexpr int kMessages = 300;
+class ConnectionMonitors : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ConnectionMonitors, TheEndOfAConnectionIsToldAfterTheMessagesThatCameOnIt) {
+  // What waits in the kernel's buffer of a Unix socket while ZeroMQ's queue of 100 is full is lost at the
+  // end; over TCP it is not.
+  const int messages = std::string(GetParam()) == "tcp" ? 300 : 50;
   const auto server = *Reactor::Make("server");
   std::promise<std::string> came;
   SocketEvents of_server;
   of_server.on_message = [&](Incoming&& message) { came.set_value(message.peer); };
-  const auto router = *server->BindRouter("tcp://127.0.0.1:*", std::move(of_server));
+  const std::string endpoint =
+      std::string(GetParam()) == "tcp"
+          ? "tcp://127.0.0.1:*"
+          : "ipc://" + ::testing::TempDir() + "/hr_ended_" + std::to_string(::getpid());
+  const auto router = *server->BindRouter(endpoint, std::move(of_server));
   ASSERT_TRUE(server->Start().ok());
   const auto client = *Reactor::Make("client");
   int heard = 0;
@@ -55,14 +64,17 @@ TEST(ConnectionMonitor, TheEndOfAConnectionIsToldAfterTheMessagesThatCameOnIt) {
   RunAndWait(*client, [&] { (void)dealer->Send("", wire::Ping{}); });
   const std::string peer = came.get_future().get();
   RunAndWait(*server, [&] {
-    for (std::uint64_t i = 0; i < kMessages; ++i) (void)router->Send(peer, wire::Ping{i});
+    for (int i = 0; i < messages; ++i) (void)router->Send(peer, wire::Ping{});
   });
   server->Stop();
   const std::future_status told = ended.get_future().wait_for(seconds(20));
   client->Stop();
   ASSERT_EQ(told, std::future_status::ready);
-  EXPECT_EQ(heard_before_an_end, std::vector<int>{kMessages}) << "once";
+  EXPECT_EQ(heard_before_an_end, std::vector<int>{messages}) << "once";
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, ConnectionMonitors, ::testing::Values("tcp", "ipc"),
+                         [](const auto& transport) { return std::string(transport.param); });
 
 // What a server says when it accepts and closes, while the socket lingers with a message for it.
 TEST(ConnectionMonitor, ASocketThatIsClosedBeforeItsConnectionEndsStopsNobody) {

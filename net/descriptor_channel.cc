@@ -189,6 +189,9 @@ Result<std::unique_ptr<DescriptorListener>> DescriptorListener::Listen(Reactor& 
                                                                        std::string path,
                                                                        OnDescriptor on_descriptor,
                                                                        OnHangup on_hangup) {
+  if (DescriptorNetwork* network = reactor.descriptors()) {
+    return network->Listen(std::move(path), std::move(on_descriptor), std::move(on_hangup));
+  }
   HR_TRY(const sockaddr_un address, AddressOf(path));
   HR_RETURN_IF_ERROR(FreePath(path));
   HR_TRY(UniqueFd fd, OpenSocket());
@@ -203,6 +206,9 @@ Result<std::unique_ptr<DescriptorListener>> DescriptorListener::Listen(Reactor& 
 
 Result<std::unique_ptr<DescriptorConnection>> DescriptorConnection::Connect(
     Reactor& reactor, const std::string& path, std::function<void()> on_hangup) {
+  if (DescriptorNetwork* network = reactor.descriptors()) {
+    return network->Connect(path, std::move(on_hangup));
+  }
   HR_TRY(const sockaddr_un address, AddressOf(path));
   HR_TRY(UniqueFd fd, OpenSocket());
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {

@@ -67,4 +67,16 @@ class DescriptorConnection {
   virtual void Finish() = 0;
 };
 
+// Stands for the Unix sockets of a reactor that is simulated; see Reactor::descriptors. Its listeners
+// and connections keep what is said above.
+class DescriptorNetwork {
+ public:
+  virtual ~DescriptorNetwork() = default;
+  virtual Result<std::unique_ptr<DescriptorListener>> Listen(
+      std::string path, DescriptorListener::OnDescriptor on_descriptor,
+      DescriptorListener::OnHangup on_hangup) = 0;
+  virtual Result<std::unique_ptr<DescriptorConnection>> Connect(
+      const std::string& path, std::function<void()> on_hangup) = 0;
+};
+
 }  // namespace headrace::net

@@ -155,6 +155,7 @@ void FaultReactor::WatchFd(int fd, std::function<void()> on_readable) {
   real_.WatchFd(fd, std::move(on_readable));
 }
 void FaultReactor::UnwatchFd(int fd) { real_.UnwatchFd(fd); }
+DescriptorNetwork* FaultReactor::descriptors() { return real_.descriptors(); }
 Clock& FaultReactor::clock() const { return real_.clock(); }
 
 }  // namespace headrace::net

@@ -45,6 +45,7 @@ class FaultReactor final : public Reactor {
   void CancelTimer(TimerId timer) override;
   void WatchFd(int fd, std::function<void()> on_readable) override;
   void UnwatchFd(int fd) override;
+  [[nodiscard]] DescriptorNetwork* descriptors() override;
   [[nodiscard]] Clock& clock() const override;
 
  private:

@@ -47,6 +47,7 @@ struct Incoming {
 };
 
 class Reactor;
+class DescriptorNetwork;  // net/descriptor_channel.h
 
 // A ZeroMQ socket owned by a reactor. Reactor thread only.
 class Socket {
@@ -66,7 +67,7 @@ struct SocketEvents {
   // Gets each invalid message: damaged, hostile or of another version. It may answer the peer, but
   // must never trust the message.
   std::function<void(const std::string& peer, const Status& error)> on_invalid;
-  // For ConnectDealer of tcp:// addresses: called when the connection ended, after the messages that
+  // For ConnectDealer, except inproc://: called when the connection ended, after the messages that
   // ZeroMQ had handed on. What was sent on it may be lost. ZeroMQ connects again in the background, as another peer. Not
   // called where the other host falls silent: the kernel does not know.
   std::function<void()> on_disconnected;
@@ -132,6 +133,9 @@ class Reactor {
   // pidfds, not for regular files.
   virtual void WatchFd(int fd, std::function<void()> on_readable) = 0;
   virtual void UnwatchFd(int fd) = 0;
+
+  // Where descriptors go in place of Unix sockets; null: to Unix sockets.
+  [[nodiscard]] virtual DescriptorNetwork* descriptors() { return nullptr; }
 
   [[nodiscard]] virtual Clock& clock() const = 0;
 };

@@ -161,7 +161,7 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Connect(std::shared_ptr<Context> c
                                                       wire::Role server, bool watched) {
   HR_TRY(auto socket, Open(std::move(context), SocketKind::kDealer, endpoint));
   HR_RETURN_IF_ERROR(socket->Guard(endpoint, server));
-  if (watched && endpoint.starts_with("tcp://")) {
+  if (watched && !endpoint.starts_with("inproc://")) {
     auto monitor = ConnectionMonitor::Watch(socket->context_, socket->socket_);
     if (monitor.ok()) {
       socket->monitor_ = std::move(monitor).value();

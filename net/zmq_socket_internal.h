@@ -23,7 +23,7 @@ class ZmqSocket {
  public:
   static Result<std::unique_ptr<ZmqSocket>> Bind(std::shared_ptr<Context> context,
                                                  const std::string& endpoint);
-  // `watched`: the end of the connection is told, where the address is tcp://.
+  // `watched`: the end of the connection is told, unless the address is inproc://.
   static Result<std::unique_ptr<ZmqSocket>> Connect(std::shared_ptr<Context> context,
                                                     const std::string& endpoint, wire::Role server,
                                                     bool watched);

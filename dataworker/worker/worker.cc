@@ -76,14 +76,26 @@ std::string Advertised(const std::string& bound, const std::string& advertise,
 
 }  // namespace
 
-Worker::Worker(net::Reactor& reactor, std::function<void(Status)> on_end)
-    : reactor_(reactor), on_end_(std::move(on_end)) {}
+WorkerSurroundings WorkerSurroundings::OfThisProcess() {
+  return {.host = wire::ReadHostIdentity(),
+          .token = MakeToken(),
+          .private_directory = PrivateDirectory,
+          .make_executor = MakeTbbExecutor,
+          .cpu_seconds = CpuSeconds,
+          .resident_bytes = ResidentBytes,
+          .thread_usage = UsageOfThisThread};
+}
+
+Worker::Worker(net::Reactor& reactor, std::function<void(Status)> on_end,
+               WorkerSurroundings surroundings)
+    : reactor_(reactor), on_end_(std::move(on_end)), surroundings_(std::move(surroundings)) {}
 
 Result<std::unique_ptr<Worker>> Worker::Start(net::Reactor& reactor, WorkerOptions options,
                                               std::function<void(Status)> on_end,
                                               const CacheRegistry& tiers,
-                                              const SourceRegistry& sources) {
-  std::unique_ptr<Worker> worker(new Worker(reactor, std::move(on_end)));
+                                              const SourceRegistry& sources,
+                                              WorkerSurroundings surroundings) {
+  std::unique_ptr<Worker> worker(new Worker(reactor, std::move(on_end), std::move(surroundings)));
   HR_RETURN_IF_ERROR(worker->Open(options, tiers, sources));
   return worker;
 }
@@ -102,17 +114,20 @@ std::function<void(Duration)> Worker::WakeAfter(Wake wake) {
 
 Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                     const SourceRegistry& sources) {
-  HR_TRY(const std::string directory, PrivateDirectory(options.directory));
-  const std::string base = directory + "/w" + std::to_string(::getpid());
+  HR_TRY(const std::string directory, surroundings_.private_directory(options.directory));
+  const std::string base = directory + "/w" + std::to_string(surroundings_.host.pid);
   HR_TRY(const std::string listen, ListenAddress(options, "ipc://" + base + ".data"));
   HR_RETURN_IF_ERROR(net::CheckExposure(listen, reactor_.guarded(), options.insecure));
-  info_.host = wire::ReadHostIdentity();
+  info_.host = surroundings_.host;
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
-  executor_ = MakeTbbExecutor(threads);
+  executor_ = surroundings_.make_executor(threads);
   HR_TRY(const std::vector<CacheTierChoice> chosen, CacheTiers(options));
   HR_TRY(cache_, tiers.MakeStore(chosen));
   queue_ = std::make_unique<WorkQueue>(
-      WorkQueue::Parts{*executor_, reactor_.clock(), WakeAfter([this] { queue_->Wake(); })});
+      WorkQueue::Parts{.executor = *executor_,
+                       .clock = reactor_.clock(),
+                       .wake_after = WakeAfter([this] { queue_->Wake(); }),
+                       .usage = surroundings_.thread_usage});
   queue_->SetSourceLimit(options.source_bytes_per_second);
   io_ = std::make_unique<IoExecutor>(std::max(options.io_threads, 1));
   reads_ = std::make_shared<SourceReads>(
@@ -126,7 +141,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                           .rows = static_cast<std::size_t>(std::max(options.source_requests, 1))}});
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
   descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
-  const std::string token = options.coordinator.empty() ? "" : MakeToken();
+  const std::string token = options.coordinator.empty() ? "" : surroundings_.token;
   service_ = std::make_unique<DataService>(
       DataService::Parts{reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
                          Limits{options.stage_memory, std::move(roots)}, token});
@@ -190,8 +205,8 @@ Worker::~Worker() {
 wire::WorkerHeartbeat Worker::Load() {
   const CacheStats cache = cache_->Stats();
   wire::WorkerHeartbeat beat;
-  beat.cpu_seconds = CpuSeconds(service_->pids());
-  beat.resident_bytes = ResidentBytes();
+  beat.cpu_seconds = surroundings_.cpu_seconds(service_->pids());
+  beat.resident_bytes = surroundings_.resident_bytes();
   beat.cache_bytes = cache.bytes;
   beat.cache_hits = cache.hits;
   beat.cache_misses = cache.misses;

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "base/process/stats.h"
 #include "base/result.h"
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/sample_store.h"
@@ -18,8 +20,24 @@
 #include "dataworker/worker/worker_main.h"
 #include "net/descriptor_watch.h"
 #include "net/reactor.h"
+#include "schemas/wire/control.h"
 
 namespace headrace::dataworker {
+
+// What a worker has of its process and its host. A simulation gives it others.
+struct WorkerSurroundings {
+  wire::HostIdentity host;
+  std::string token;  // nobody else can know it
+  // As PrivateDirectory.
+  std::function<Result<std::string>(const std::string& given)> private_directory;
+  std::function<std::unique_ptr<Executor>(int threads)> make_executor;
+  // As the functions of base/process/stats.h.
+  std::function<double(std::span<const std::int64_t> children)> cpu_seconds;
+  std::function<std::uint64_t()> resident_bytes;
+  std::function<ThreadUsage()> thread_usage;  // as UsageOfThisThread
+
+  [[nodiscard]] static WorkerSurroundings OfThisProcess();
+};
 
 // A data worker. It owns its parts and their order of life, nothing else. It runs on a reactor of
 // its caller, on that thread only. Everything ends with the object.
@@ -27,10 +45,11 @@ class Worker {
  public:
   // `on_end`: called when no reason is left to run on; empty status for a drain or a finished
   // Leave. `tiers`: those that the options may name. `sources`: those that plans may name.
-  static Result<std::unique_ptr<Worker>> Start(net::Reactor& reactor, WorkerOptions options,
-                                               std::function<void(Status)> on_end,
-                                               const CacheRegistry& tiers = BuiltinCacheTiers(),
-                                               const SourceRegistry& sources = BuiltinSources());
+  static Result<std::unique_ptr<Worker>> Start(
+      net::Reactor& reactor, WorkerOptions options, std::function<void(Status)> on_end,
+      const CacheRegistry& tiers = BuiltinCacheTiers(),
+      const SourceRegistry& sources = BuiltinSources(),
+      WorkerSurroundings surroundings = WorkerSurroundings::OfThisProcess());
   ~Worker();
 
   // Takes no new sessions, answers the open requests, tells the coordinator, then calls on_end.
@@ -45,9 +64,12 @@ class Worker {
   }
   [[nodiscard]] CacheStats cache_stats() const { return cache_->Stats(); }
   [[nodiscard]] const SourceReads& reads() const { return *reads_; }
+  // Loaders that are attached.
+  [[nodiscard]] std::size_t sessions() const { return service_->sessions(); }
 
  private:
-  Worker(net::Reactor& reactor, std::function<void(Status)> on_end);
+  Worker(net::Reactor& reactor, std::function<void(Status)> on_end,
+         WorkerSurroundings surroundings);
   Status Open(const WorkerOptions& options, const CacheRegistry& tiers,
               const SourceRegistry& sources);
   // Returns a function for any thread that has `wake` called on the reactor after a delay.
@@ -59,6 +81,7 @@ class Worker {
 
   net::Reactor& reactor_;
   std::function<void(Status)> on_end_;
+  const WorkerSurroundings surroundings_;
   wire::WorkerInfo info_;
   std::string arena_path_;
   std::unique_ptr<Executor> executor_;

@@ -7,18 +7,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
-#include "base/plan_files.h"
 #include "base/secret.h"
 #include "net/keyring.h"
-#include "ops/core/graph_draws.h"
 #include "schemas/wire/host_identity.h"
-#include "schemas/wire/message.h"
-#include "trainer_client/session/batch_result.h"
 
 namespace headrace {
 namespace {
@@ -26,69 +21,12 @@ namespace {
 using client::Call;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kKeptDims = 4;
 constexpr Duration kKeepInterval = std::chrono::seconds(1);
 
 std::uint64_t RandomBits() {
   std::uint64_t bits = 0;
   (void)!::getrandom(&bits, sizeof(bits), 0);  // never short for 8 bytes
   return bits;
-}
-
-Result<ByteSpan> FindBlob(const std::map<BlobHash, Blob>& blobs, BlobHash hash,
-                          std::string_view what) {
-  const auto at = blobs.find(hash);
-  if (at == blobs.end()) {
-    std::string message = "not among the blobs: the plan's ";
-    return InvalidArgument(message.append(what));
-  }
-  return at->second.data;
-}
-
-Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
-  if (plan.lanes < 1) return InvalidArgument("a plan of no lanes");
-  if (plan.has_python_stage && !plan.python.bundle.valid()) return {};  // its code stays here
-  if (plan.has_python_stage) return FindBlob(blobs, plan.python.bundle, "code bundle").status();
-  if (plan.fields.empty()) return InvalidArgument("a plan of no fields");
-  for (const SourceLeaf& leaf : plan.leaves) {
-    if (leaf.rows < 0) return InvalidArgument("a source of " + std::to_string(leaf.rows) + " rows");
-    if (!leaf.table.valid() && leaf.arrays.empty() && leaf.args.empty()) {
-      return InvalidArgument("the source '" + leaf.source + "' has no table, array or argument");
-    }
-    if (leaf.table.valid()) HR_RETURN_IF_ERROR(FindBlob(blobs, leaf.table, "file table").status());
-    for (const SourceLeaf::Array& array : leaf.arrays) {
-      HR_TRY(const ByteSpan data, FindBlob(blobs, array.blob, "array"));
-      std::uint64_t bytes = DTypeBytes(array.dtype);
-      for (const std::int64_t side : array.row_shape) {
-        if (side < 0) return InvalidArgument("an array with a negative side");
-        bytes *= static_cast<std::uint64_t>(side);
-      }
-      if (bytes * static_cast<std::uint64_t>(leaf.rows) != data.size()) {
-        return InvalidArgument("an array of " + std::to_string(data.size()) + " bytes for " +
-                               std::to_string(leaf.rows) + " rows of " + std::to_string(bytes));
-      }
-    }
-  }
-  return Status::Ok();
-}
-
-// Returns what the rows of an array source are; nullopt: no sample has so many dimensions.
-std::optional<TensorSpec> RowOf(const SourceLeaf& leaf) {
-  if (leaf.arrays.empty() || leaf.arrays[0].row_shape.size() > Dims::kMost) return std::nullopt;
-  const SourceLeaf::Array& array = leaf.arrays[0];
-  return TensorSpec{array.dtype, Layout::kPlain, Dims(std::span(array.row_shape))};
-}
-
-// Returns the values of every sample, if they do not depend on the sample; otherwise nothing.
-std::vector<TensorSpec> FixedValues(const Plan& plan, const ops::Graph& graph) {
-  std::optional<TensorSpec> input = graph.source();
-  if (!plan.leaves.empty() && !plan.leaves[0].arrays.empty()) input = RowOf(plan.leaves[0]);
-  std::vector<TensorSpec> values(graph.values().size());
-  if (!input || !graph.Shapes(*input, values, nullptr).ok() ||
-      !std::ranges::all_of(values, &TensorSpec::known)) {
-    return {};
-  }
-  return values;
 }
 
 }  // namespace
@@ -243,7 +181,8 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
                                                          const SessionOptions& options) {
   HR_RETURN_IF_ERROR(runtime_->Check());
   if (options.max_outstanding < 1) return InvalidArgument("max_outstanding is less than 1");
-  HR_RETURN_IF_ERROR(CheckPlan(plan, blobs));
+  HR_TRY(client::SessionPlan session,
+         client::SessionPlan::Make(std::move(plan), std::move(blobs), sizes_));
   HR_RETURN_IF_ERROR(KeepService());
   WantLocalWorker();
   std::optional<wire::WorkerInfo> only_worker;
@@ -262,60 +201,36 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
     only_worker = found->info;
   }
 
-  client::SessionPump::Setup setup;
-  std::shared_ptr<const ops::Graph> graph;
-  if (!plan.has_python_stage && !plan.chain.empty()) {
-    ops::Constants constants;
-    for (const auto& [name, hash] : plan.constants) {
-      HR_TRY(constants[name], FindBlob(blobs, hash, "constant " + name));
-    }
-    HR_RETURN_IF_ERROR(CheckGraph(plan));
-    HR_TRY(ops::Graph compiled,
-           ops::Graph::Compile(plan.chain, ValuesOf(plan), plan.libraries, constants,
-                               ops::TorchFunctions::Loaded(), ListsOf(plan)));
-    HR_RETURN_IF_ERROR(CheckFiles(plan.leaves, compiled.files()));
-    graph = std::make_shared<const ops::Graph>(std::move(compiled));
-    setup.values = FixedValues(plan, *graph);
-    setup.context.ranks = client::RanksOf(plan, *graph);
-  }
-  HR_TRY(setup.planner, PlannerOptions(plan, blobs, graph));
-
   const SessionId id(static_cast<std::int64_t>(RandomBits() >> 1));
   using Split = Result<wire::Split>;
-  auto split = Call<Split>(
-      *runtime_, options_.connect_timeout,
-      [core = core_, id, plan](const auto& reply) { core->OpenSession(id, plan, reply); });
+  auto split = Call<Split>(*runtime_, options_.connect_timeout,
+                           [core = core_, id, asked = session.plan()](const auto& reply) {
+                             core->OpenSession(id, asked, reply);
+                           });
   if (!split) {
     runtime_->reactor->Post([core = core_, id] { core->CloseSession(id); });
     return Unavailable("the coordinator at " + endpoint() + " does not answer");
   }
   if (!split->ok()) return split->status();
   wire::Split cut = std::move(*split).value();
-  if (!plan.has_python_stage && cut.worker_nodes != static_cast<std::int32_t>(plan.chain.size())) {
+  if (!session.RunsWhole(cut)) {
     runtime_->reactor->Post([core = core_, id] { core->CloseSession(id); });
     return Unsupported("the coordinator at " + endpoint() +
                        " cannot run all of the plan; it may be of an older release");
   }
-  if (graph && cut.tail_node > 0 && cut.tail_node == graph->tail()) {
-    Result<ops::Finisher> finisher = ops::Finisher::Make(graph->chain(0), cut.tail_node);
-    if (finisher.ok()) setup.finisher = std::move(finisher).value();
-  }
-
   HR_TRY(auto arena, client::Arena::Make(options.max_arena_bytes));
+  const bool python = session.plan().has_python_stage;
+  client::SessionPump::Setup setup = session.Finish(cut);
   setup.options = options;
-  setup.without_workers =
-      client::WithoutWorkers::Options::For(options_, options, !plan.has_python_stage);
+  setup.without_workers = client::WithoutWorkers::Options::For(options_, options, !python);
   client::LinkContext& context = setup.context;
   context.session = id;
   context.host = host_;
-  context.plan = std::move(plan);
-  context.split = cut;
   context.cache_bytes = options_.cache_bytes;
   context.arena = arena;
   context.gives_lanes = options.gives_lanes;
   const char* transport = std::getenv("HEADRACE_TRANSPORT");
   context.allow_arena = transport == nullptr || std::string_view(transport) != "tcp";
-  context.blobs = std::make_unique<client::BlobStore>(std::move(blobs));
   auto shared = std::make_shared<client::BatchMailbox>(options.in_order);
   auto core = std::make_shared<client::SessionPump>(runtime_->reactor, std::move(setup), shared);
   runtime_->reactor->Post(
@@ -323,66 +238,6 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   return std::make_unique<Session>(
       std::make_unique<TrainerSession>(runtime_, core_, std::move(core), std::move(shared),
                                        std::move(arena), id, options, std::move(cut)));
-}
-
-Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
-    const Plan& plan, const std::map<BlobHash, Blob>& blobs,
-    std::shared_ptr<const ops::Graph> graph) {
-  client::DrawPlanner::Options options;
-  options.rng = plan.rng;
-  options.lanes = plan.lanes;
-  options.native = !plan.has_python_stage;
-  if (plan.has_python_stage) return options;
-  std::int64_t rows = 0;
-  for (const SourceLeaf& leaf : plan.leaves) rows += leaf.rows;
-  options.keys = rows;
-  if (plan.row_map.valid()) {
-    HR_TRY(const ByteSpan map, FindBlob(blobs, plan.row_map, "row map"));
-    if (map.size() % sizeof(std::int64_t) != 0 ||
-        reinterpret_cast<std::uintptr_t>(map.data()) % alignof(std::int64_t) != 0) {
-      return InvalidArgument("the row map is no array of int64");
-    }
-    options.row_map = {reinterpret_cast<const std::int64_t*>(map.data()),
-                       map.size() / sizeof(std::int64_t)};
-    options.keys = static_cast<std::int64_t>(options.row_map.size());
-  }
-  if (plan.rng != RngMode::kTorch) return options;
-  if (!graph) return InvalidArgument("a plan that draws without an operator");
-  options.param_words = graph->param_words();
-  options.with_python = ops::DrawsFromPython(*graph);
-  options.with_numpy = ops::DrawsFromNumpy(*graph);
-  options.draw = [graph](const TensorSpec& in, ops::Generators& rng, ops::MutableParams params,
-                         std::vector<TensorSpec>* values) {
-    values->resize(graph->values().size());
-    return graph->Draw(in, rng, params, *values);
-  };
-  options.dims = Dims(plan, rows);
-  return options;
-}
-
-std::shared_ptr<client::SizeTable> ClientImpl::Dims(const Plan& plan, std::int64_t rows) {
-  // Equal plans encode to equal bytes.
-  Plan only_sources;
-  only_sources.leaves = plan.leaves;
-  std::string identity(AsText(wire::EncodePlan(only_sources)));
-  const std::scoped_lock lock(mutex_);
-  const auto at = std::ranges::find(dims_, identity, [](const auto& entry) { return entry.first; });
-  if (at != dims_.end()) {
-    dims_.splice(dims_.begin(), dims_, at);
-    return dims_.front().second;
-  }
-  auto table = std::make_shared<client::SizeTable>(rows);
-  std::int64_t row = 0;
-  for (const SourceLeaf& leaf : plan.leaves) {
-    if (!leaf.arrays.empty()) {
-      const std::optional<TensorSpec> spec = RowOf(leaf);
-      for (std::int64_t i = 0; i < leaf.rows; ++i) table->Set(row + i, spec);
-    }
-    row += leaf.rows;
-  }
-  dims_.emplace_front(std::move(identity), table);
-  if (dims_.size() > kKeptDims) dims_.pop_back();
-  return table;
 }
 
 double ClientImpl::ServiceCpuSeconds() const {

@@ -1,17 +1,14 @@
 #pragma once
 
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "ops/core/graph.h"
 #include "schemas/wire/control.h"
 #include "trainer_client/client/job_link.h"
-#include "trainer_client/draws/size_table.h"
+#include "trainer_client/client/session_plan.h"
 #include "trainer_client/include/headrace/client.h"
 #include "trainer_client/service/embedded_coordinator.h"
 #include "trainer_client/service/local_worker.h"
@@ -42,21 +39,16 @@ class ClientImpl {
   Result<std::vector<wire::WorkerStatus>> QueryWorkers();
   void WantLocalWorker();
   void KeepLocalWorker();
-  Result<client::DrawPlanner::Options> PlannerOptions(const Plan& plan,
-                                                      const std::map<BlobHash, Blob>& blobs,
-                                                      std::shared_ptr<const ops::Graph> graph);
-  std::shared_ptr<client::SizeTable> Dims(const Plan& plan, std::int64_t rows);
 
   ClientOptions options_;
   wire::HostIdentity host_;
   std::shared_ptr<client::Runtime> runtime_;
   std::shared_ptr<client::JobLink> core_;
+  client::KnownSizes sizes_;
 
   mutable std::mutex mutex_;
   std::shared_ptr<client::EmbeddedService> service_;
   std::shared_ptr<client::LocalWorker> local_worker_;  // null: not wanted, or it cannot be started
-  // Image sizes that one session has read. A later session of the same rows uses them.
-  std::list<std::pair<std::string, std::shared_ptr<client::SizeTable>>> dims_;
   double ended_cpu_seconds_ = 0;
   SteadyTime restart_after_{};  // of the private coordinator; guarded by the runtime's call
 };

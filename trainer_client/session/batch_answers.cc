@@ -187,14 +187,14 @@ void BatchAnswers::Settle(const Loan& loan, SteadyTime arrived, Dispatcher::Answ
         parts_.sizes.Learn(done.needed_bytes, std::max<std::size_t>(planned->keys.size(), 1));
       }
       parts_.loans.Return(loan.slot.id);
-      events_.on_settled(loan.worker, answer != Dispatcher::Answer::kNoSession);
-      return;
+      break;
     case Dispatcher::Verdict::kDrop:
     case Dispatcher::Verdict::kUnknown:
       parts_.loans.Return(loan.slot.id);
       break;
   }
-  events_.on_settled(loan.worker, true);
+  // Whatever becomes of the batch: a worker that knows no session answers no earlier request.
+  events_.on_settled(loan.worker, answer != Dispatcher::Answer::kNoSession);
 }
 
 void BatchAnswers::Deliver(const Loan& loan, SteadyTime arrived, wire::BatchDone&& done) {

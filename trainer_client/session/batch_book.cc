@@ -6,11 +6,13 @@ namespace headrace::client {
 
 void BatchBook::Begin() {
   End();
+  ended_ = false;
   for (auto& [worker, taken] : taken_) taken.batches.clear();
 }
 
 void BatchBook::End() {
   ++iteration_;
+  ended_ = true;
   timelines_.clear();
   kept_.clear();
 }

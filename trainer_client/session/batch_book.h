@@ -43,6 +43,8 @@ class BatchBook {
     return IterationOf(ticket) == iteration_;
   }
   [[nodiscard]] std::int64_t iteration() const { return iteration_; }
+  // The iteration was ended, and no other has begun: nothing more of it is made.
+  [[nodiscard]] bool ended() const { return ended_; }
 
   // Begins another iteration, of which nothing is known yet. The trainer takes no batch of those
   // before; they stay to be made until they are dropped.
@@ -89,6 +91,7 @@ class BatchBook {
   static constexpr int kBatchBits = 40;
 
   std::int64_t iteration_ = 0;
+  bool ended_ = false;
   std::map<std::int64_t, PlannedBatch> pending_;               // by ticket, until done
   std::unordered_map<std::int64_t, Bytes> indices_;            // the same
   std::unordered_map<std::int64_t, BatchTimeline> timelines_;  // by ticket, until delivered

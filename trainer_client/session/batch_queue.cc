@@ -6,6 +6,8 @@
 namespace headrace::client {
 
 std::optional<std::int64_t> BatchQueue::TakePlanned(SteadyTime served, SteadyTime now) {
+  // A batch that was waiting for sizes when its iteration ended is planned later, and wanted by nobody.
+  if (parts_.book.ended()) return std::nullopt;
   std::optional<PlannedBatch> planned = parts_.planner.Next();
   if (!planned) return std::nullopt;
   const std::int64_t ticket = parts_.book.Ticket(planned->batch);

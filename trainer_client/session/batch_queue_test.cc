@@ -127,5 +127,13 @@ TEST_F(BatchQueueTest, BatchesOfAnIterationBeforeAreMadeNoMore) {
   EXPECT_EQ(Take(), -1);
 }
 
+TEST_F(BatchQueueTest, WhatIsPlannedAfterTheEndOfItsIterationIsNotMade) {
+  (void)planner_.Submit({10});
+  book_.End();
+  EXPECT_FALSE(queue_.TakePlanned({}, {}));
+  book_.Begin();
+  EXPECT_TRUE(queue_.TakePlanned({}, {}));
+}
+
 }  // namespace
 }  // namespace headrace::client

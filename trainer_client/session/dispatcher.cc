@@ -245,10 +245,19 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
     sends.push_back(Start(ticket, head, Choose(head, head.last_worker, true), now, true));
   }
   const Duration resend = ResendAfter();
+  std::vector<std::int64_t> overdue;  // no other worker is asked for these
   for (auto& [id, batch] : batches_) {
-    if (batch.live == 0 || Spent(batch) || now - batch.last_sent < resend) continue;
+    if (batch.live == 0 || now - batch.last_sent < resend) continue;
+    if (Spent(batch)) {
+      overdue.push_back(id);
+      continue;
+    }
     const WorkerId worker = ChooseAgain(batch);
     if (worker.valid()) sends.push_back(Start(id, batch, worker, now, false));
+  }
+  for (const std::int64_t late : overdue) {
+    Done(late);
+    lost_.push_back(late);
   }
   return sends;
 }
@@ -355,7 +364,7 @@ std::optional<SteadyTime> Dispatcher::NextDeadline() const {
   }
   const Duration resend = ResendAfter();
   for (const auto& [ticket, batch] : batches_) {
-    if (batch.live == 0 || Spent(batch)) continue;
+    if (batch.live == 0) continue;
     const SteadyTime at = batch.last_sent + resend;
     if (!deadline || at < *deadline) deadline = at;
   }

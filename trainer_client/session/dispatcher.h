@@ -57,7 +57,7 @@ class Dispatcher {
     // Refusals after which a batch counts as failed.
     std::int32_t most_refusals = 4;
     // Workers that were lost with the batch, after which no other one is given it: perhaps one of its
-    // samples ends whoever makes it. 0: no bound.
+    // samples ends whoever makes it. One that has it already may answer in time. 0: no bound.
     std::int32_t most_losses = 0;
 
     // The options that suit the plan's batches.

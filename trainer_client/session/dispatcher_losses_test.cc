@@ -83,12 +83,34 @@ TEST(DispatcherLosses, AThirdWorkerThatHasItAlreadyIsTheLast) {
   ASSERT_EQ(sends.size(), 1U);
   for (const WorkerId worker : {kA, kB}) dispatcher.SetWorker(worker, WorkerState::kGone);
   dispatcher.SetWorker(fourth, WorkerState::kReady);
-  EXPECT_TRUE(dispatcher.Poll(At(3'600'000)).empty()) << "neither hedged nor sent again";
-  EXPECT_FALSE(dispatcher.NextDeadline());
-  EXPECT_EQ(dispatcher.OnAnswer(third, sends[0].attempt, Answer::kRefused, 0, At(3'600'000)),
+  EXPECT_TRUE(dispatcher.Poll(At(29'999)).empty()) << "neither hedged nor sent again";
+  EXPECT_TRUE(dispatcher.TakeLost().empty());
+  EXPECT_EQ(dispatcher.OnAnswer(third, sends[0].attempt, Answer::kRefused, 0, At(29'999)),
             Verdict::kRetry);
-  EXPECT_TRUE(dispatcher.Poll(At(3'600'001)).empty());
+  EXPECT_TRUE(dispatcher.Poll(At(30'000)).empty());
   EXPECT_EQ(dispatcher.TakeLost(), std::vector<std::int64_t>{0});
+}
+
+// The request to the third worker may have been lost, too: nobody else is asked, and nobody waits for
+// ever.
+TEST(DispatcherLosses, AThirdWorkerThatNeverAnswersIsNotWaitedFor) {
+  Dispatcher dispatcher({.most_losses = 2});
+  const WorkerId third{3};
+  dispatcher.Add(0, 100, {}, 0);
+  for (const WorkerId worker : {kA, kB}) {
+    dispatcher.SetWorker(worker, WorkerState::kReady);
+    ASSERT_EQ(dispatcher.Poll(At(0)).size(), 1U);
+    dispatcher.SetWorker(worker, WorkerState::kSuspected);
+  }
+  dispatcher.SetWorker(third, WorkerState::kReady);
+  const auto sends = dispatcher.Poll(At(0));
+  ASSERT_EQ(sends.size(), 1U);
+  for (const WorkerId worker : {kA, kB}) dispatcher.SetWorker(worker, WorkerState::kGone);
+  ASSERT_EQ(dispatcher.NextDeadline(), At(30'000));
+  EXPECT_TRUE(dispatcher.Poll(At(30'000)).empty());
+  EXPECT_EQ(dispatcher.TakeLost(), std::vector<std::int64_t>{0});
+  EXPECT_EQ(dispatcher.OnAnswer(third, sends[0].attempt, Answer::kMade, 0, At(30'001)),
+            Verdict::kDrop);
 }
 
 TEST(DispatcherLosses, WithoutABoundWorkersMayBeLostForever) {

@@ -24,10 +24,12 @@ struct MuteWorker {
   std::unique_ptr<net::Socket> socket;
   std::vector<wire::BatchRequest> requests;
   int attached = 0;
+  std::string peer;  // the session's, as of its last message
 
   void Listen(net::Reactor& reactor, const std::string& endpoint) {
     net::SocketEvents events;
     events.on_message = [this](net::Incoming&& incoming) {
+      peer = incoming.peer;
       if (const auto* attach = std::get_if<wire::Attach>(&incoming.body)) {
         ++attached;
         (void)socket->Send(incoming.peer,
@@ -137,6 +139,28 @@ TEST_F(LostTest, AWorkerThatIsThereAgainIsUsedAgain) {
     RunOn(*reactor_, [&] { core_->Submit({i, i + 1}, -1, clock_.Now()); });
   }
   Await([&] { return lost.requests.size() > asked; });
+}
+
+// Another process may be at the worker's address. It answers none of the earlier requests, also where
+// the batch it was asked for is not wanted any more.
+TEST_F(LostTest, AWorkerThatDoesNotKnowTheSessionIsAttachedAgainWhateverItWasAskedFor) {
+  Begin(/*python=*/false);
+  MuteWorker& other = workers_[asked_];
+  int before = 0;
+  RunOn(*reactor_, [&] {
+    before = other.attached;
+    core_->End();
+    const wire::BatchRequest& request = other.requests.at(0);
+    (void)other.socket->Send(other.peer, wire::BatchDone{.session = request.session,
+                                                         .iteration = request.iteration,
+                                                         .batch = request.batch,
+                                                         .attempt = request.attempt,
+                                                         .status = NoSession("not attached")});
+  });
+  Await([&] {
+    clock_.Advance(std::chrono::milliseconds(10));
+    return other.attached > before;
+  });
 }
 
 // Its code may still be at it, and runs once.

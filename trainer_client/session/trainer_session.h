@@ -40,7 +40,8 @@ struct Runtime {
 };
 
 // Runs `task` on the reactor and waits for its result; nullopt when the reactor has ended first.
-// `task` gets a function that it calls once with the result, now or later.
+// `task` gets a function that it calls once with the result, now or later. On the reactor's own thread
+// nobody can be waited for: what is not answered at once is not answered.
 template <typename T, typename Task>
 std::optional<T> Call(const Runtime& runtime, std::optional<std::chrono::milliseconds> timeout,
                       Task task) {
@@ -57,6 +58,10 @@ std::optional<T> Call(const Runtime& runtime, std::optional<std::chrono::millise
     }
     answer->set.notify_one();
   };
+  if (runtime.reactor->OnThread()) {
+    task(reply);
+    return std::move(answer->value);
+  }
   runtime.reactor->Post([task = std::move(task), reply] { task(reply); });
   std::unique_lock lock(answer->mutex);
   constexpr std::chrono::milliseconds kSlice{100};
