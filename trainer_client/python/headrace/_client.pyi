@@ -204,6 +204,10 @@ class Session:
         """The number of taken batches for which next() will report what a comparison or replay has
         found."""
     def replan_lane(self, batch: int, state_after: Buffer) -> None: ...
+    def report_bad_sample(
+        self, key: int, *, name: str, cause: str, hold_back: bool = False, left_out: bool = False
+    ) -> None:
+        """Says what became of a sample: headrace::BadSampleReport."""
     def lane_draws(self) -> list[int]:
         """UnsupportedError when a lane's state did not come from draws alone."""
     def lane_states(self, *, end: bool) -> list[bytes]:
@@ -267,6 +271,7 @@ class Client:
         only_worker: int = -1,
         wire: str = "auto",
         no_workers: str = "fail",
+        sample_deadline: float = 60.0,
     ) -> Session:
         """`plan` has the fields of headrace::Plan (base/graph.h); blobs stand in it as Blob objects:
 
