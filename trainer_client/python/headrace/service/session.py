@@ -53,6 +53,7 @@ class SessionHandle:
             wire=options.from_environment().wire,
             no_workers=no_workers,
             tell_draws=tell_draws,
+            sample_deadline=options.from_environment().native_deadline,
         )
         self._pid = os.getpid()
         self._report = report
