@@ -16,7 +16,7 @@ from headrace.service.bad_sample_policy import policy_of
 from headrace.service.report import LoaderReport
 from headrace.stage import bad_samples
 from headrace.stage.bad_samples import Guard, GuardingInit, Place, Policy
-from torch.utils.data import DataLoader, Dataset, Subset, SubsetRandomSampler
+from torch.utils.data import DataLoader, Dataset, SequentialSampler, Subset, SubsetRandomSampler
 
 BAD = (2, 5)
 
@@ -105,6 +105,10 @@ def test_where_the_sampler_takes_a_part_a_substitute_is_of_the_same_batch():
     assert not policy_of(loader).covers_all
     assert policy_of(DataLoader(Numbers(), batch_size=4, shuffle=True)).covers_all
     assert not policy_of(DataLoader(Numbers(), batch_sampler=[[1], [2]])).covers_all
+    of_another = SequentialSampler(range(3))
+    assert not policy_of(DataLoader(Numbers(), sampler=of_another)).covers_all
+    own = type("Own", (SequentialSampler,), {})(data := Numbers())
+    assert not policy_of(DataLoader(data, sampler=own)).covers_all, "it may do anything"
     for seeds in range(20):
         fetcher = Guard(Policy("substitute"), BadLog(), 0).over(stock(Numbers()), Place(seeds))
         indices, _ = fetcher.fetch([0, 2, 1])
