@@ -153,6 +153,7 @@ TEST(DispatcherDeadline, AWorkerThatHangsAndThenDiesIsOneLoss) {
   dispatcher.SetWorker(kB, WorkerState::kReady);
   ASSERT_EQ(dispatcher.Poll(At(5000)).size(), 1U);
   dispatcher.SetWorker(kA, WorkerState::kGone);
+  dispatcher.SetWorker(kB, WorkerState::kSuspected);
   EXPECT_TRUE(dispatcher.TakeLost().empty());
 }
 

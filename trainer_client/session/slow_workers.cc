@@ -25,7 +25,7 @@ bool SlowWorkers::IsLate(const Counts& counts, const Counts& peers) const {
   const auto share = [](const Counts& of) {
     return static_cast<double>(of.late) / static_cast<double>(std::max<std::uint64_t>(of.all(), 1));
   };
-  // Where its peers are late too, the disk or the network is slow.
+  // The last worker has no peers. Where they are late too, the disk or the network is slow.
   return counts.late >= rules_.least_late && share(counts) >= rules_.late_share && peers.made > 0 &&
          share(peers) <= rules_.peers_share;
 }
@@ -61,9 +61,6 @@ void SlowWorkers::EndWindow(const std::set<WorkerId>& usable, SteadyTime now) {
     others = peers;
   }
   if (!slowest.valid()) return;
-  const bool last = std::ranges::none_of(
-      usable, [&](WorkerId id) { return id != slowest && !resting_.contains(id); });
-  if (last) return;
   Record& record = records_.at(slowest);
   record.late_windows = 0;
   const Duration rest = std::min<Duration>(

@@ -48,13 +48,13 @@ TEST_F(SlowWorkersTest, AGoodWindowBetweenBeginsTheCountAgain) {
 }
 
 TEST_F(SlowWorkersTest, WhereAllAreLateNobodyRests) {
-  Windows(9, 6, 5);
+  Windows(4, 6, 5);
   EXPECT_FALSE(Rests());
 }
 
 TEST_F(SlowWorkersTest, TheLastWorkerNeverRests) {
   usable_ = {kSlow};
-  Windows(9, 6);
+  Windows(4, 6);
   EXPECT_FALSE(Rests());
 }
 
