@@ -44,48 +44,50 @@
 
 // What a client counts for one loader since its session began: fields of SessionLoad.
 // X(type, name, id, unit, kind, column, help)
-#define HEADRACE_SESSION_METRICS(X)                                                         \
-  X(u64, batches, 1, kCount, kCounter, "BATCHES", "batches that the program got")           \
-  X(u64, samples, 2, kCount, kCounter, "SAMPLES", "samples of these batches")               \
-  X(u64, stall_ns, 3, kNanoseconds, kCounter, "", "time in next()")                         \
-  X(u64, step_ns, 4, kNanoseconds, kCounter, "", "time between two next() of an iteration") \
-  X(u64, wait_sampler_ns, 6, kNanoseconds, kCounter, "",                                    \
-    "part of the stall: the program's own sampler")                                         \
-  X(u64, wait_source_ns, 7, kNanoseconds, kCounter, "",                                     \
-    "part of the stall: workers read samples, or their sizes")                              \
-  X(u64, wait_compute_ns, 8, kNanoseconds, kCounter, "",                                    \
-    "part of the stall: workers decode and augment natively")                               \
-  X(u64, wait_python_ns, 9, kNanoseconds, kCounter, "",                                     \
-    "part of the stall: workers run a Python stage")                                        \
-  X(u64, wait_queue_ns, 10, kNanoseconds, kCounter, "",                                     \
-    "part of the stall: no worker or none of its threads, and waits that are not over")     \
-  X(u64, wait_network_ns, 11, kNanoseconds, kCounter, "",                                   \
-    "part of the stall: request and answer on their way")                                   \
-  X(u64, wait_copy_ns, 12, kNanoseconds, kCounter, "",                                      \
-    "part of the stall: the trainer's own part, with the samples that it makes itself")     \
-  X(u64, idle_ns, 13, kNanoseconds, kCounter, "",                                           \
-    "part of the stall in which the device had nothing to do; only if that is measured")    \
-  X(u64, hit_samples, 15, kCount, kCounter, "",                                             \
-    "samples that workers made from the decoded cache")                                     \
-  X(u64, miss_samples, 16, kCount, kCounter, "", "all others that workers worked on")       \
-  X(u64, compared, 20, kCount, kCounter, "",                                                \
-    "batches that were made on the trainer's host, too, to compare them")                   \
-  X(u64, differed, 21, kCount, kCounter, "", "of these, batches with other values")         \
-  X(u64, iterations, 22, kCount, kCounter, "", "iterations that the program began")         \
-  X(u64, shm_bytes, 23, kBytes, kCounter, "", "of batches that came through shared memory") \
-  X(u64, tcp_bytes, 24, kBytes, kCounter, "", "of batches that came over sockets")          \
-  X(u64, hedged, 25, kCount, kCounter, "",                                                  \
-    "batches that a second worker was asked for because they were late")                    \
-  X(u64, rerequested, 26, kCount, kCounter, "",                                             \
-    "batches that were asked for again because their worker was lost")                      \
-  X(u64, missing_samples, 27, kCount, kCounter, "", "samples that the trainer made itself") \
-  X(u64, arena_bytes, 28, kBytes, kGauge, "", "memory for batches")                         \
-  X(u64, arena_slots, 29, kCount, kGauge, "", "slots in this memory")                       \
-  X(u64, received_bytes, 41, kBytes, kCounter, "",                                          \
-    "of payloads that crossed sockets: less than tcp_bytes where uint8 crossed")            \
-  X(u64, finished_batches, 42, kCount, kCounter, "",                                        \
-    "batches that crossed as uint8 and were finished in the trainer")                       \
-  X(u64, finish_ns, 43, kNanoseconds, kCounter, "", "time of the client's reactor for that")
+#define HEADRACE_SESSION_METRICS(X)                                                          \
+  X(u64, batches, 1, kCount, kCounter, "BATCHES", "batches that the program got")            \
+  X(u64, samples, 2, kCount, kCounter, "SAMPLES", "samples of these batches")                \
+  X(u64, stall_ns, 3, kNanoseconds, kCounter, "", "time in next()")                          \
+  X(u64, step_ns, 4, kNanoseconds, kCounter, "", "time between two next() of an iteration")  \
+  X(u64, wait_sampler_ns, 6, kNanoseconds, kCounter, "",                                     \
+    "part of the stall: the program's own sampler")                                          \
+  X(u64, wait_source_ns, 7, kNanoseconds, kCounter, "",                                      \
+    "part of the stall: workers read samples, or their sizes")                               \
+  X(u64, wait_compute_ns, 8, kNanoseconds, kCounter, "",                                     \
+    "part of the stall: workers decode and augment natively")                                \
+  X(u64, wait_python_ns, 9, kNanoseconds, kCounter, "",                                      \
+    "part of the stall: workers run a Python stage")                                         \
+  X(u64, wait_queue_ns, 10, kNanoseconds, kCounter, "",                                      \
+    "part of the stall: no worker or none of its threads, and waits that are not over")      \
+  X(u64, wait_network_ns, 11, kNanoseconds, kCounter, "",                                    \
+    "part of the stall: request and answer on their way")                                    \
+  X(u64, wait_copy_ns, 12, kNanoseconds, kCounter, "",                                       \
+    "part of the stall: the trainer's own part, with the samples that it makes itself")      \
+  X(u64, idle_ns, 13, kNanoseconds, kCounter, "",                                            \
+    "part of the stall in which the device had nothing to do; only if that is measured")     \
+  X(u64, hit_samples, 15, kCount, kCounter, "",                                              \
+    "samples that workers made from the decoded cache")                                      \
+  X(u64, miss_samples, 16, kCount, kCounter, "", "all others that workers worked on")        \
+  X(u64, compared, 20, kCount, kCounter, "",                                                 \
+    "batches that were made on the trainer's host, too, to compare them")                    \
+  X(u64, differed, 21, kCount, kCounter, "", "of these, batches with other values")          \
+  X(u64, iterations, 22, kCount, kCounter, "", "iterations that the program began")          \
+  X(u64, shm_bytes, 23, kBytes, kCounter, "", "of batches that came through shared memory")  \
+  X(u64, tcp_bytes, 24, kBytes, kCounter, "", "of batches that came over sockets")           \
+  X(u64, hedged, 25, kCount, kCounter, "",                                                   \
+    "batches that a second worker was asked for because they were late")                     \
+  X(u64, rerequested, 26, kCount, kCounter, "",                                              \
+    "batches that were asked for again because their worker was lost")                       \
+  X(u64, missing_samples, 27, kCount, kCounter, "", "samples that the trainer made itself")  \
+  X(u64, arena_bytes, 28, kBytes, kGauge, "", "memory for batches")                          \
+  X(u64, arena_slots, 29, kCount, kGauge, "", "slots in this memory")                        \
+  X(u64, received_bytes, 41, kBytes, kCounter, "",                                           \
+    "of payloads that crossed sockets: less than tcp_bytes where uint8 crossed")             \
+  X(u64, finished_batches, 42, kCount, kCounter, "",                                         \
+    "batches that crossed as uint8 and were finished in the trainer")                        \
+  X(u64, finish_ns, 43, kNanoseconds, kCounter, "", "time of the client's reactor for that") \
+  X(u64, bad_samples, 44, kCount, kCounter, "",                                              \
+    "samples that could not be made, and that the program went on without")
 
 // What only the heartbeat of a loader tells, beside the two lists above: fields of SessionLoad.
 #define HEADRACE_LOAD_METRICS(X) \

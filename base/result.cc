@@ -53,6 +53,8 @@ std::string_view DetailName(Detail detail) {
       return "NoFile";
     case Detail::kNotAllowed:
       return "NotAllowed";
+    case Detail::kEndsWorkers:
+      return "EndsWorkers";
     case Detail::kUnknown:
       return "Unknown";
   }

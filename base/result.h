@@ -37,6 +37,7 @@ enum class Detail : unsigned char {
   kOtherContent = 4,  // kUnavailable: the file is not the one that the trainer has by this name
   kNoFile = 5,        // kNotFound: on that host the name of the sample's file leads nowhere
   kNotAllowed = 6,    // kUnavailable: the file lies outside of what the worker may read
+  kEndsWorkers = 7,   // kUnavailable: workers were lost while they made the sample, or its batch
   kUnknown = 255,     // a detail of a newer peer
 };
 

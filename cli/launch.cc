@@ -62,6 +62,23 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
                   "(wait), or gets an error after 10 s (fail) [default: local]")
       ->check(CLI::IsMember({"local", "wait", "fail"}))
       ->type_name("WHAT");
+  command
+      .add_option(
+          "--on-bad-sample", options.on_bad_sample,
+          "When a sample can't be made: raise its exception, as the stock loader does, skip it, "
+          "or substitute another one of the data set [default: raise]")
+      ->check(CLI::IsMember({"raise", "skip", "substitute"}))
+      ->type_name("WHAT");
+  AddCount(command, "--max-bad-samples", options.max_bad_samples,
+           "With skip or substitute: raise the exception of the next one after so many bad samples "
+           "[default: no bound]");
+  command
+      .add_option(
+          "--sample-deadline", options.sample_deadline,
+          "Seconds for one sample; one that takes longer is bad; 0 for no deadline [default: "
+          "60 for native work, which another worker makes then, none for the program's code]")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
   if (worker_count) {
     AddCount(command, "--workers", options.workers,
              "Worker processes; with a coordinator the most that serve the program, 0 for no "
@@ -110,6 +127,9 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_COMPARE", options.compare);
   SetEnvironment("HEADRACE_ON_DIFFERENCE", options.on_difference);
   SetEnvironment("HEADRACE_NO_WORKERS", options.no_workers);
+  SetEnvironment("HEADRACE_ON_BAD_SAMPLE", options.on_bad_sample);
+  SetEnvironment("HEADRACE_MAX_BAD_SAMPLES", options.max_bad_samples);
+  SetEnvironment("HEADRACE_SAMPLE_DEADLINE", options.sample_deadline);
   SetEnvironment("HEADRACE_WIRE", options.wire);
   if (options.trust_code) SetEnvironment("HEADRACE_TRUST_CODE", "1");
   if (options.remote_only) SetEnvironment("HEADRACE_LOCAL_WORKER", "off");

@@ -19,6 +19,9 @@ struct LaunchOptions {
   std::string compare;
   std::string on_difference;
   std::string no_workers;
+  std::string on_bad_sample;
+  std::string max_bad_samples;
+  std::string sample_deadline;
   std::string wire;
   std::string rng;
   std::string tenant;

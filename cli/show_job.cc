@@ -36,6 +36,12 @@ std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job)
   for (const wire::UnfitWorker& unfit : job.unfit) {
     text += Line("unfit", WorkerName(now, unfit.worker) + ": " + Plain(unfit.reason));
   }
+  for (const wire::BadSample& bad : job.bad) {
+    const std::string where = bad.name.empty() ? "" : Plain(bad.name) + ", ";
+    text += Line("bad", where + "sample " + std::to_string(bad.row) + ": " + Plain(bad.cause) +
+                            (bad.held_back ? "; no worker is given it" : "") +
+                            (bad.times > 1 ? " (" + std::to_string(bad.times) + " times)" : ""));
+  }
   return text;
 }
 

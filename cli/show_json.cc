@@ -90,6 +90,15 @@ std::string JobsJson(const wire::ClusterStatus& now) {
       unfit.push_back({{"worker", worker.worker.value}, {"reason", worker.reason}});
     }
     entry["unfit"] = std::move(unfit);
+    Json bad = Json::array();
+    for (const wire::BadSample& sample : job.bad) {
+      bad.push_back({{"row", sample.row},
+                     {"name", sample.name},
+                     {"cause", sample.cause},
+                     {"times", sample.times},
+                     {"held_back", sample.held_back}});
+    }
+    entry["bad_samples"] = std::move(bad);
     entry["sessions"] = std::move(sessions);
     jobs.push_back(std::move(entry));
   }

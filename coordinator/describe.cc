@@ -31,6 +31,7 @@ wire::JobStatus Describe(const Job& job) {
   }
   status.workers = {job.leases.begin(), job.leases.end()};
   status.unfit = job.unfit;
+  status.bad = job.bad;
   status.tenant = job.spec.tenant;
   status.priority = job.spec.priority;
   status.group = job.spec.group;

@@ -1,10 +1,12 @@
 #include "coordinator/message_checks.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "base/secret.h"
+#include "schemas/wire/bad_samples.h"
 #include "schemas/wire/unfit_workers.h"
 
 namespace headrace::coordinator {
@@ -51,6 +53,15 @@ Status CheckSender(const State& state, const wire::ConsumerHeartbeat& m) {
   HR_RETURN_IF_ERROR(CheckSender(state, m.job, m.token));
   if (state.FindJob(m.job)->spec.consumer == m.consumer) return Status::Ok();
   return NoSession("job " + std::to_string(m.job.value) + " has another consumer");
+}
+
+std::vector<wire::BadSample> NewlyHeldBack(const State& state, const wire::ConsumerHeartbeat& m) {
+  std::vector<wire::BadSample> samples = wire::Bounded(m.bad);
+  std::erase_if(samples, [&](const wire::BadSample& sample) {
+    return !sample.held_back || sample.row < 0 || state.IsHeldBack(sample) ||
+           std::ranges::find(m.data_sets, sample.data_set) == m.data_sets.end();
+  });
+  return samples;
 }
 
 std::vector<wire::UnfitWorker> LeasedUnfit(std::vector<wire::UnfitWorker> unfit,

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "coordinator/state/state.h"
@@ -15,6 +16,10 @@ namespace headrace::coordinator {
 [[nodiscard]] Status CheckText(std::string_view what, const std::string& text);
 [[nodiscard]] Status CheckMessage(const wire::OpenJob& m);
 [[nodiscard]] Status CheckMessage(const wire::RegisterWorker& m);
+// The samples that a client has found to end workers, of its own data sets, and that are not held back
+// yet. Bounded.
+[[nodiscard]] std::vector<wire::BadSample> NewlyHeldBack(const State& state,
+                                                         const wire::ConsumerHeartbeat& m);
 // What is kept of a client's words about its workers: of those that it leases, and bounded.
 [[nodiscard]] std::vector<wire::UnfitWorker> LeasedUnfit(std::vector<wire::UnfitWorker> unfit,
                                                          const std::set<WorkerId>& leases);

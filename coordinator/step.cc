@@ -1,3 +1,4 @@
+// This file is long because it takes every message and event of the coordinator.
 #include "coordinator/step.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "base/pass/pass.h"
 #include "coordinator/message_checks.h"
+#include "schemas/wire/bad_samples.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -203,6 +205,7 @@ class Stepper {
     Result<wire::Split> split = OpenSession(m);
     if (split.ok()) {
       reply.split = std::move(split).value();
+      reply.held_back = state().HeldBackOf({wire::DataSetOf(m.plan)});
     } else {
       reply.status = split.status();
     }
@@ -244,15 +247,24 @@ class Stepper {
     std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
     if (loads.size() > kMaxSessions) loads.resize(kMaxSessions);
     if (job->phase == Job::Phase::kLost) Change(ReviveJob{m.job});
-    Emit(
-        SeeConsumer{m.job, now_.steady, std::move(loads), true, LeasedUnfit(m.unfit, job->leases)});
+    Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true, LeasedUnfit(m.unfit, job->leases),
+                     wire::Bounded(m.bad)});
+    if (std::vector<wire::BadSample> held_back = NewlyHeldBack(state(), m); !held_back.empty()) {
+      for (const wire::BadSample& sample : held_back) {
+        decision_.warnings.push_back(Text(m.job) + ": no worker is given " + sample.name +
+                                     " any more: " + sample.cause);
+      }
+      Emit(HoldBack{std::move(held_back)});
+    }
     for (const WorkerId id : m.suspected) {
       const Worker* worker = state().FindWorker(id);
       if (!worker || worker->phase == Worker::Phase::kLost) continue;
       Emit(SuspectWorker{id, now_.steady});
       decision_.verify.push_back({id});
     }
-    Answer(peer, LeasesOf(*state().FindJob(m.job), m.request));
+    wire::Leases leases = LeasesOf(*state().FindJob(m.job), m.request);
+    leases.held_back = state().HeldBackOf(m.data_sets);
+    Answer(peer, std::move(leases));
   }
 
   void Receive(const std::string&, const wire::CloseSession& m) {

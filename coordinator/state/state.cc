@@ -1,12 +1,20 @@
 #include "coordinator/state/state.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
+#include "schemas/wire/bad_samples.h"
+
 namespace headrace::coordinator {
 namespace {
+
+// The most samples that are kept from all workers.
+constexpr std::size_t kMostHeldBack = 4096;
 
 Status Contradiction(std::string what) { return DataLoss("state update refused: " + what); }
 
@@ -54,6 +62,7 @@ bool IsDurable(const Update& update) {
     bool operator()(const SuspectWorker&) { return false; }
     bool operator()(const SettleWorkerCpu&) { return false; }
     bool operator()(const RestartClocks&) { return false; }
+    bool operator()(const HoldBack&) { return false; }
   };
   return std::visit(Visitor{}, update);
 }
@@ -235,9 +244,29 @@ Status State::On(const SeeConsumer& update) {
   if (update.has_loads) {
     job->loads = update.loads;
     job->unfit = update.unfit;
+    job->bad = update.bad;
     job->meter.Report(update.loads);
   }
   return Status::Ok();
+}
+
+Status State::On(const HoldBack& update) {
+  for (const wire::BadSample& sample : update.samples) {
+    if (held_back_.size() >= kMostHeldBack) break;
+    held_back_.emplace(std::pair(sample.data_set, sample.row), sample);
+  }
+  return Status::Ok();
+}
+
+std::vector<wire::BadSample> State::HeldBackOf(const std::vector<std::uint64_t>& data_sets) const {
+  std::vector<wire::BadSample> samples;
+  for (const std::uint64_t data_set : std::set(data_sets.begin(), data_sets.end())) {
+    for (auto at = held_back_.lower_bound({data_set, INT64_MIN});
+         at != held_back_.end() && at->first.first == data_set; ++at) {
+      samples.push_back(at->second);
+    }
+  }
+  return wire::Bounded(std::move(samples));
 }
 
 Status State::On(const SeeWorker& update) {

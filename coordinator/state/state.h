@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -43,6 +44,7 @@ struct Job {
   SteadyTime last_seen;
   std::vector<wire::SessionLoad> loads;
   std::vector<wire::UnfitWorker> unfit;  // for one of its loaders
+  std::vector<wire::BadSample> bad;
   JobMeter meter;
   std::map<WorkerId, wire::JobGrant> grants;  // grants on `leases`
   std::string waits_for;                      // why it is not admitted; empty: it is
@@ -95,6 +97,13 @@ class State {
   // When the last control period ended.
   [[nodiscard]] SteadyTime period_ended() const { return period_ended_; }
 
+  // The samples of these data sets that no worker is given, at most wire::kMostBadSamples. Volatile.
+  [[nodiscard]] std::vector<wire::BadSample> HeldBackOf(
+      const std::vector<std::uint64_t>& data_sets) const;
+  [[nodiscard]] bool IsHeldBack(const wire::BadSample& sample) const {
+    return held_back_.contains({sample.data_set, sample.row});
+  }
+
   // Gives the shortest list of durable updates that makes this state again (without its volatile
   // part).
   [[nodiscard]] std::vector<Update> Snapshot() const;
@@ -121,6 +130,7 @@ class State {
   Status On(const SuspectWorker& update);
   Status On(const SettleWorkerCpu& update);
   Status On(const RestartClocks& update);
+  Status On(const HoldBack& update);
 
   void FreeLeasesOf(Job& job);
   void FreeLeasesOf(Worker& worker);
@@ -130,6 +140,7 @@ class State {
   std::unordered_map<std::string, JobId> jobs_by_token_;
   std::unordered_map<std::string, WorkerId> workers_by_token_;
   SetCounters counters_;
+  std::map<std::pair<std::uint64_t, std::int64_t>, wire::BadSample> held_back_;  // data set, row
   SteadyTime period_ended_{};
 };
 

@@ -109,6 +109,11 @@ struct SeeConsumer {
   std::vector<wire::SessionLoad> loads;
   bool has_loads = false;  // false: only a sign of life, without what follows
   std::vector<wire::UnfitWorker> unfit;
+  std::vector<wire::BadSample> bad = {};
+};
+// Keeps these samples from all workers.
+struct HoldBack {
+  std::vector<wire::BadSample> samples;
 };
 struct SeeWorker {
   WorkerId worker;
@@ -146,7 +151,7 @@ struct RestartClocks {
 using Update = std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSession, RemoveSession,
                             AddWorker, MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker,
                             SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker, EndPeriod,
-                            SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks>;
+                            SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks, HoldBack>;
 
 // Says whether the journal keeps the update.
 [[nodiscard]] bool IsDurable(const Update& update);

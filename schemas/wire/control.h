@@ -70,10 +70,22 @@ struct Split {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-
   std::int32_t tail_node = 0;
   friend bool operator==(const Split&, const Split&) = default;
 };
+// A sample that is not made like the others. Workers were lost with it, or the program goes on without
+// it.
+struct BadSample {
+  std::uint64_t data_set = 0;  // DataSetOf its plan; 0: of the program's own code
+  std::int64_t row = -1;       // in the data set; with data_set 0, the sampler's index
+  std::string name;            // its file, for people; empty: it has none that is known
+  std::string cause;           // for people
+  std::uint64_t times = 0;     // how often the client met it
+  bool held_back = false;      // no worker is given it
+  friend bool operator==(const BadSample&, const BadSample&) = default;
+};
 struct SessionOpened {
   std::uint64_t request = 0;
   Status status;
   Split split;
+  std::vector<BadSample> held_back;  // of the plan's data set
   friend bool operator==(const SessionOpened&, const SessionOpened&) = default;
 };
 
@@ -122,6 +134,8 @@ struct ConsumerHeartbeat {
   std::vector<WorkerId> suspected;  // workers that this client found dead or mute
   std::string token;
   std::vector<UnfitWorker> unfit;
+  std::vector<BadSample> bad;
+  std::vector<std::uint64_t> data_sets;  // of its native loaders, as in BadSample
   friend bool operator==(const ConsumerHeartbeat&, const ConsumerHeartbeat&) = default;
 };
 // The whole set of leases that should hold now (reconciled, not deltas).
@@ -131,6 +145,7 @@ struct Leases {
   JobId job;
   std::uint64_t generation = 0;  // grows with every change
   std::vector<WorkerInfo> workers;
+  std::vector<BadSample> held_back;  // of the client's data sets
   friend bool operator==(const Leases&, const Leases&) = default;
 };
 struct CloseSession {
@@ -235,6 +250,7 @@ struct JobStatus {
   HEADRACE_JOB_METRICS(HEADRACE_METRIC_MEMBER);
   std::string advice;              // for people: what it waits for, and what would change that
   std::vector<UnfitWorker> unfit;  // for one of its loaders
+  std::vector<BadSample> bad;
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = JobStatus;

@@ -60,11 +60,15 @@ OpenSession Read(Reader& r, const fb::OpenSession* v) {
 Offset<fb::SessionOpened> Write(Builder& b, const SessionOpened& v) {
   const auto status = Write(b, v.status);
   const auto split = Write(b, v.split);
-  return fb::CreateSessionOpened(b, v.request, status, split);
+  const auto held_back = WriteAll(b, v.held_back);
+  return fb::CreateSessionOpened(b, v.request, status, split, held_back);
 }
 
 SessionOpened Read(Reader& r, const fb::SessionOpened* v) {
-  return {.request = v->request(), .status = Read(r, v->status()), .split = Read(r, v->split())};
+  return {.request = v->request(),
+          .status = Read(r, v->status()),
+          .split = Read(r, v->split()),
+          .held_back = ReadAll(r, v->held_back())};
 }
 
 Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {
@@ -100,13 +104,30 @@ UnfitWorker Read(Reader& r, const fb::UnfitWorker* v) {
   return {.worker = r.ReadId<WorkerId>(v->worker(), "worker"), .reason = r.Text(v->reason())};
 }
 
+Offset<fb::BadSample> Write(Builder& b, const BadSample& v) {
+  const auto name = WriteText(b, v.name);
+  const auto cause = WriteText(b, v.cause);
+  return fb::CreateBadSample(b, v.data_set, v.row, name, cause, v.times, v.held_back);
+}
+
+BadSample Read(Reader& r, const fb::BadSample* v) {
+  return {.data_set = v->data_set(),
+          .row = v->row(),
+          .name = r.Text(v->name()),
+          .cause = r.Text(v->cause()),
+          .times = v->times(),
+          .held_back = v->held_back()};
+}
+
 Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {
   const auto sessions = WriteAll(b, v.sessions);
   const auto suspected = WriteIds(b, v.suspected);
   const auto token = WriteText(b, v.token);
   const auto unfit = WriteAll(b, v.unfit);
+  const auto bad = WriteAll(b, v.bad);
+  const auto data_sets = WriteScalars(b, v.data_sets);
   return fb::CreateConsumerHeartbeat(b, v.request, v.job.value, v.consumer.value, sessions,
-                                     suspected, token, unfit);
+                                     suspected, token, unfit, bad, data_sets);
 }
 
 ConsumerHeartbeat Read(Reader& r, const fb::ConsumerHeartbeat* v) {
@@ -116,13 +137,16 @@ ConsumerHeartbeat Read(Reader& r, const fb::ConsumerHeartbeat* v) {
           .sessions = ReadAll(r, v->sessions()),
           .suspected = r.Ids<WorkerId>(v->suspected(), "suspected"),
           .token = r.Text(v->token()),
-          .unfit = ReadAll(r, v->unfit())};
+          .unfit = ReadAll(r, v->unfit()),
+          .bad = ReadAll(r, v->bad()),
+          .data_sets = r.Scalars(v->data_sets())};
 }
 
 Offset<fb::Leases> Write(Builder& b, const Leases& v) {
   const auto status = Write(b, v.status);
   const auto workers = WriteAll(b, v.workers);
-  return fb::CreateLeases(b, v.request, status, v.job.value, v.generation, workers);
+  const auto held_back = WriteAll(b, v.held_back);
+  return fb::CreateLeases(b, v.request, status, v.job.value, v.generation, workers, held_back);
 }
 
 Leases Read(Reader& r, const fb::Leases* v) {
@@ -130,7 +154,8 @@ Leases Read(Reader& r, const fb::Leases* v) {
           .status = Read(r, v->status()),
           .job = r.ReadId<JobId>(v->job(), "job"),
           .generation = v->generation(),
-          .workers = ReadAll(r, v->workers())};
+          .workers = ReadAll(r, v->workers()),
+          .held_back = ReadAll(r, v->held_back())};
 }
 
 Offset<fb::CloseSession> Write(Builder& b, const CloseSession& v) {

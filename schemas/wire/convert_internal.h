@@ -44,6 +44,8 @@ Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v);
 SessionLoad Read(Reader& r, const fb::SessionLoad* v);
 Offset<fb::UnfitWorker> Write(Builder& b, const UnfitWorker& v);
 UnfitWorker Read(Reader& r, const fb::UnfitWorker* v);
+Offset<fb::BadSample> Write(Builder& b, const BadSample& v);
+BadSample Read(Reader& r, const fb::BadSample* v);
 
 template <typename T>
 auto WriteAll(Builder& b, const std::vector<T>& items) {

@@ -182,6 +182,7 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   const auto group = WriteText(b, v.group);
   const auto advice = WriteText(b, v.advice);
   const auto unfit = WriteAll(b, v.unfit);
+  const auto bad = WriteAll(b, v.bad);
   fb::JobStatusBuilder table(b);
   table.add_job(v.job.value);
   table.add_name(name);
@@ -198,6 +199,7 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   HEADRACE_JOB_METRICS(HEADRACE_WRITE_METRIC);
   table.add_advice(advice);
   table.add_unfit(unfit);
+  table.add_bad(bad);
   return table.Finish();
 }
 
@@ -219,6 +221,7 @@ JobStatus Read(Reader& r, const fb::JobStatus* job) {
   HEADRACE_JOB_METRICS(HEADRACE_READ_METRIC);
   out.advice = r.Text(v.advice());
   out.unfit = ReadAll(r, v.unfit());
+  out.bad = ReadAll(r, v.bad());
   return out;
 }
 

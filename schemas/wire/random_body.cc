@@ -123,10 +123,20 @@ JobStatus RandomBody::Job() {
   Measure(out);
   out.advice = Text();
   out.unfit = Some([this] { return Unfit(); });
+  out.bad = Some([this] { return Bad(); });
   return out;
 }
 
 UnfitWorker RandomBody::Unfit() { return {.worker = AnId<WorkerId>(), .reason = Text()}; }
+
+BadSample RandomBody::Bad() {
+  return {.data_set = Number(),
+          .row = Signed(),
+          .name = Text(),
+          .cause = Text(),
+          .times = Number(),
+          .held_back = Coin()};
+}
 
 WorkerHeartbeat RandomBody::Heartbeat() {
   WorkerHeartbeat out{.request = Number(), .worker = AnId<WorkerId>()};
@@ -266,7 +276,10 @@ Body RandomBody::MakeControl(std::size_t index) {
                          .plan = MakePlan(),
                          .token = Text()};
     case 4:
-      return SessionOpened{.request = Number(), .status = AStatus(), .split = ASplit(20)};
+      return SessionOpened{.request = Number(),
+                           .status = AStatus(),
+                           .split = ASplit(20),
+                           .held_back = Some([this] { return Bad(); })};
     case 5:
       return ConsumerHeartbeat{.request = Number(),
                                .job = AnId<JobId>(),
@@ -274,13 +287,16 @@ Body RandomBody::MakeControl(std::size_t index) {
                                .sessions = Some([this] { return Load(); }),
                                .suspected = Some([this] { return AnId<WorkerId>(); }),
                                .token = Text(),
-                               .unfit = Some([this] { return Unfit(); })};
+                               .unfit = Some([this] { return Unfit(); }),
+                               .bad = Some([this] { return Bad(); }),
+                               .data_sets = Some([this] { return Number(); })};
     case 6:
       return Leases{.request = Number(),
                     .status = AStatus(),
                     .job = AnId<JobId>(),
                     .generation = Number(),
-                    .workers = Some([this] { return Worker(); })};
+                    .workers = Some([this] { return Worker(); }),
+                    .held_back = Some([this] { return Bad(); })};
     case 7:
       return CloseSession{.job = AnId<JobId>(), .session = AnId<SessionId>(), .token = Text()};
     case 8:

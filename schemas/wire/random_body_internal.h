@@ -23,6 +23,7 @@ class RandomBody : RandomValues {
   [[nodiscard]] JobUsage Usage();
   [[nodiscard]] WorkerHeartbeat Heartbeat();
   [[nodiscard]] UnfitWorker Unfit();
+  [[nodiscard]] BadSample Bad();
   [[nodiscard]] JobStatus Job();
   [[nodiscard]] Body MakeControl(std::size_t index);
   [[nodiscard]] Body MakeData(std::size_t index);

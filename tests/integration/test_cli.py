@@ -299,6 +299,12 @@ def test_run_becomes_the_program_with_its_settings(tmp_path):
         "warn",
         "--no-workers",
         "wait",
+        "--on-bad-sample",
+        "skip",
+        "--max-bad-samples",
+        "7",
+        "--sample-deadline",
+        "2.5",
         "--",
     ]
     environment = {"HEADRACE_BOOTSTRAP_DIR": str(tmp_path), "PYTHONPATH": "/elsewhere"}
@@ -320,6 +326,9 @@ def test_run_becomes_the_program_with_its_settings(tmp_path):
     assert settings["HEADRACE_MEMORY"] == str(8 << 30)
     assert settings["HEADRACE_COMPARE"] == "9" and settings["HEADRACE_ON_DIFFERENCE"] == "warn"
     assert settings["HEADRACE_NO_WORKERS"] == "wait"
+    assert settings["HEADRACE_ON_BAD_SAMPLE"] == "skip"
+    assert settings["HEADRACE_MAX_BAD_SAMPLES"] == "7"
+    assert settings["HEADRACE_SAMPLE_DEADLINE"] == "2.5"
     assert settings["HEADRACE_REPORT"] == str(tmp_path / "r.json")
     assert settings["HEADRACE_RNG"] == "torch"
     assert settings["HEADRACE_TRUST_CODE"] == "1"

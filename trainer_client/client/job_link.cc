@@ -122,7 +122,7 @@ void JobLink::AddSession(std::shared_ptr<SessionPump> session,
     return;
   }
   session->SetJob(job_);
-  session->Start();
+  session->Start(bad_);
   if (only_worker) {
     session->SetLeases({*std::move(only_worker)});
     leased_alone_.insert(session->id());
@@ -173,8 +173,10 @@ void JobLink::SendHeartbeat() {
     beat.sessions.push_back(session->Load());
     session->AddSuspects(beat.suspected);
     session->AddUnfit(beat.unfit);
+    if (session->data_set() != 0) beat.data_sets.push_back(session->data_set());
   }
   beat.unfit = wire::Bounded(std::move(beat.unfit));  // loaders may be many
+  beat.bad = bad_->Told();
   Send(beat);
 }
 
@@ -241,6 +243,7 @@ void JobLink::OnSessionOpened(const wire::SessionOpened& opened) {
     }
     const OnSplit done = std::move(it->second.done);
     opening_.erase(it);
+    bad_->Learn(opened.held_back);
     if (opened.status.ok()) {
       done(opened.split);
     } else {
@@ -261,6 +264,7 @@ void JobLink::OnLeases(const wire::Leases& leases) {
   }
   if (!leases.status.ok()) last_error_ = leases.status;
   if (!leases.status.ok() || leases.job != job_ || leases.generation < generation_) return;
+  bad_->Learn(leases.held_back);
   generation_ = leases.generation;
   std::vector<wire::WorkerInfo> workers = leases.workers;
   const bool keep = former_ ? workers.empty() : reactor_->clock().Now() < settled_;

@@ -90,6 +90,7 @@ class JobLink {
   ConsumerId consumer_;
   std::uint64_t next_request_ = 0;
   std::uint64_t job_request_ = 0;  // the request that waits for its answer; 0: none
+  std::shared_ptr<BadSamples> bad_ = std::make_shared<BadSamples>();
   std::map<SessionId, Opening> opening_;
   std::map<SessionId, std::shared_ptr<SessionPump>> sessions_;
   std::set<SessionId> leased_alone_;            // sessions with an `only_worker`

@@ -140,7 +140,8 @@ std::int64_t DrawPlanner::Row(std::int64_t key) const {
 
 bool DrawPlanner::Known(std::int64_t key) const {
   const std::int64_t row = Row(key);
-  return row < 0 || !options_.dims || options_.dims->state(row) != SizeTable::State::kUnknown;
+  return row < 0 || HeldBack(row) || !options_.dims ||
+         options_.dims->state(row) != SizeTable::State::kUnknown;
 }
 
 void DrawPlanner::Ask(std::int64_t key) {
@@ -200,7 +201,7 @@ bool DrawPlanner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
     const std::int64_t key = record.keys[draws.next()];
     const std::int64_t row = Row(key);
     const SizeTable::State state =
-        row < 0 ? SizeTable::State::kNoNativeForm : options_.dims->state(row);
+        row < 0 || HeldBack(row) ? SizeTable::State::kNoNativeForm : options_.dims->state(row);
     if (state == SizeTable::State::kUnknown) {
       Ask(key);
       lane.wait = Wait::kSize;
@@ -310,9 +311,13 @@ std::vector<DrawPlanner::Unmade> DrawPlanner::UnmadePositions(std::int64_t batch
   }
   if (torch() || !options_.native || options_.keys < 0) return unmade;
   for (std::size_t i = 0; i < record.keys.size(); ++i) {
-    if (Row(record.keys[i]) < 0) {
-      unmade.push_back(
-          {static_cast<std::int32_t>(i), Code::kNotFound, "the key is outside of the data set"});
+    const std::int64_t row = Row(record.keys[i]);
+    if (row >= 0 && !HeldBack(row)) continue;
+    const auto position = static_cast<std::int32_t>(i);
+    if (row < 0) {
+      unmade.push_back({position, Code::kNotFound, "the key is outside of the data set"});
+    } else {
+      unmade.push_back({position, Code::kUnavailable, "it ends workers"});
     }
   }
   return unmade;

@@ -4,9 +4,11 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/graph.h"
@@ -38,7 +40,7 @@ struct PlannedBatch {
 // stock DataLoader with that many workers. In a lane the samples draw one after the other. How much
 // a sample draws depends on its image's size. So a lane waits for a size that is not known yet, and
 // where only the trainer can tell (SampleNeeded). A batch is kept from Submit until Delivered.
-// Pure: no clock, no I/O. Reactor thread.
+// Pure: no clock, no I/O. Reactor thread. Methods: one for each event of a lane's life.
 class DrawPlanner {
  public:
   // The analyzer takes the members of one that is moved out of a Result for unset.
@@ -70,6 +72,13 @@ class DrawPlanner {
   // Submits a batch and returns its number. `lane`: the caller's choice, in plans that are not
   // native; -1: batch k goes to lane k mod lanes.
   std::int64_t Submit(std::vector<std::int64_t> keys, std::int32_t lane = -1);
+
+  // Leaves these rows to the trainer, and those that are added later.
+  void HoldBack(std::shared_ptr<const std::set<std::int64_t>> rows) {
+    held_back_ = std::move(rows);
+  }
+  // The row of a key; -1: it has none, or none with sizes.
+  [[nodiscard]] std::int64_t Row(std::int64_t key) const;
 
   // Keys whose sizes are needed and were not asked for yet.
   [[nodiscard]] std::vector<std::int64_t> TakeUnknown();
@@ -131,13 +140,16 @@ class DrawPlanner {
   [[nodiscard]] std::size_t GeneratorsOfLane() const;
   // The generators of a lane that begins from a seed.
   [[nodiscard]] ops::Generators Seeded(const IterationOptions& iteration, std::size_t lane) const;
-  [[nodiscard]] std::int64_t Row(std::int64_t key) const;
+  [[nodiscard]] bool HeldBack(std::int64_t row) const {
+    return held_back_ != nullptr && held_back_->contains(row);
+  }
   [[nodiscard]] bool Known(std::int64_t key) const;
   void Advance(Lane& lane);
   bool AdvanceBatch(Lane& lane, std::int64_t batch, Record& record);
   void Ask(std::int64_t key);
 
   Options options_;
+  std::shared_ptr<const std::set<std::int64_t>> held_back_;
   std::vector<Lane> lanes_;
   std::unordered_map<std::int64_t, Record> records_;
   std::int64_t next_batch_ = 0;

@@ -216,5 +216,27 @@ TEST(DrawPlanner, LaneOfTheCallersChoice) {
   for (const std::int32_t lane : {2, 1, 2}) EXPECT_EQ(planner.Next()->lane, lane);
 }
 
+// Whatever the plan draws, the trainer makes them, and no worker is asked for their sizes.
+TEST(DrawPlanner, RowsThatAreHeldBackAreTheTrainers) {
+  const auto held_back = std::make_shared<std::set<std::int64_t>>();
+  DrawPlanner torch(TorchOptions(1, 10));
+  torch.HoldBack(held_back);
+  ASSERT_TRUE(torch.Begin({}).ok());
+  held_back->insert(4);
+  torch.Submit({4, 5});
+  EXPECT_EQ(torch.TakeUnknown(), (std::vector<std::int64_t>{5}));
+  const auto needed = torch.TakeNeeded();
+  ASSERT_TRUE(needed);
+  EXPECT_EQ(needed->key, 4);
+
+  DrawPlanner plain({.keys = 10});
+  plain.HoldBack(held_back);
+  ASSERT_TRUE(plain.Begin({}).ok());
+  plain.Submit({3, 4});
+  EXPECT_EQ(plain.Next()->skip, (std::vector<std::int32_t>{1}));
+  ASSERT_EQ(plain.UnmadePositions(0).size(), 1U);
+  EXPECT_EQ(plain.UnmadePositions(0)[0].code, Code::kUnavailable);
+}
+
 }  // namespace
 }  // namespace headrace::client

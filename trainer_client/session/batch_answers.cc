@@ -227,12 +227,6 @@ void BatchAnswers::Fail(std::int64_t ticket, const Status& why) {
   LeaveToTrainer(ticket, why);
 }
 
-void BatchAnswers::LeaveLost() {
-  for (const std::int64_t ticket : parts_.dispatcher.TakeLost()) {
-    Fail(ticket, Unavailable("several workers were lost while they had it"));
-  }
-}
-
 bool BatchAnswers::GivesUp(const Dispatcher::Send& unsent, const Status& why) {
   parts_.dispatcher.Unsent(unsent.attempt);
   if (why.code() != Code::kInvalidArgument) return false;

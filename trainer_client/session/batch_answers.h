@@ -63,8 +63,8 @@ class BatchAnswers {
   // Takes back a request that was not sent. True: no message holds it, so its batch is the trainer's.
   // That may be one of many thousand samples, with what was drawn for them.
   bool GivesUp(const Dispatcher::Send& unsent, const Status& why);
-  // Leaves to the trainer the batches with which too many workers were lost (Dispatcher).
-  void LeaveLost();
+  // Does what LeaveToTrainer does, and says so in the log.
+  void Fail(std::int64_t ticket, const Status& why);
   // Whether files of some answers are being compared. The slots of those answers get free or ready
   // later.
   [[nodiscard]] bool checking() const { return checking_ > 0; }
@@ -83,7 +83,6 @@ class BatchAnswers {
                     wire::BatchDone&& done);
   void Settle(const Loan& loan, SteadyTime arrived, Dispatcher::Answer answer,
               wire::BatchDone&& done);
-  void Fail(std::int64_t ticket, const Status& why);
   void Deliver(const Loan& loan, SteadyTime arrived, wire::BatchDone&& done);
 
   Parts parts_;

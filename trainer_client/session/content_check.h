@@ -55,6 +55,8 @@ class ContentCheck {
   [[nodiscard]] bool unfit(WorkerId worker) const { return unfit_.contains(worker); }
   // Those workers, each with what it has not.
   [[nodiscard]] const std::map<WorkerId, std::string>& all_unfit() const { return unfit_; }
+  // The paths of the row's files; empty: an array.
+  [[nodiscard]] std::vector<std::string> PathsOf(std::int64_t row) const;
 
  private:
   struct Item {
@@ -71,8 +73,6 @@ class ContentCheck {
     wire::FileTableView files;
   };
   [[nodiscard]] std::int64_t RowOf(std::int64_t key) const;
-  // The paths of the row's files; empty: an array.
-  [[nodiscard]] std::vector<std::string> PathsOf(std::int64_t row) const;
   void Finish(const Question& question, const std::vector<Item>& items, const OnChecked& done);
 
   std::shared_ptr<net::Reactor> reactor_;

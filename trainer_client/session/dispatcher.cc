@@ -1,3 +1,4 @@
+// This file is long because it makes one decision, which batch goes where, from all that happens to it.
 #include "trainer_client/session/dispatcher.h"
 
 #include <algorithm>
@@ -19,13 +20,16 @@ constexpr Duration kColdHedge = std::chrono::seconds(2);
 
 }  // namespace
 
-Dispatcher::Options Dispatcher::Options::For(const Plan& plan, Making making,
-                                             Duration resend_floor) {
+Dispatcher::Options Dispatcher::Options::For(const Plan& plan, Making making, Duration resend_floor,
+                                             Duration deadline) {
   Options options;
   options.resend_floor = resend_floor;
   options.hedge = making == Making::kFreely;
   options.resend_elsewhere = making == Making::kFreely;
-  if (!plan.has_python_stage) options.most_losses = kMostLosses;
+  if (!plan.has_python_stage) {
+    options.most_losses = kMostLosses;
+    options.deadline = deadline;
+  }
   options.lanes_in_order = HasPythonLanes(plan) || making == Making::kInOrder;
   // The state that lanes keep cannot travel: another worker must run them from their beginning.
   options.lanes_stay = plan.has_python_stage && plan.python.replayed;
@@ -51,7 +55,7 @@ std::vector<std::uint32_t> Dispatcher::SetWorker(WorkerId worker, WorkerState st
       }
       if (state == WorkerState::kGone) {
         ended.push_back(it->first);
-        CountLoss(attempt.ticket, worker);
+        CountLoss(attempt);
         it = attempts_.erase(it);
       } else {
         ++it;
@@ -121,14 +125,29 @@ void Dispatcher::Requeue(std::int64_t ticket) {
 }
 
 bool Dispatcher::Spent(const Batch& batch) const {
-  return options_.most_losses > 0 && std::ssize(batch.lost_with) >= options_.most_losses;
+  return options_.most_losses > 0 &&
+         std::ssize(batch.lost_with) + batch.overdue >= options_.most_losses;
 }
 
-void Dispatcher::CountLoss(std::int64_t ticket, WorkerId worker) {
-  const auto batch = batches_.find(ticket);
-  if (batch == batches_.end()) return;
-  batch->second.lost_with.insert(worker);
-  if (batch->second.live == 0) Requeue(ticket);
+void Dispatcher::CountLoss(const Attempt& attempt) {
+  const auto batch = batches_.find(attempt.ticket);
+  if (batch == batches_.end() || attempt.overdue) return;
+  batch->second.lost_with.insert(attempt.worker);
+  if (batch->second.live == 0) Requeue(attempt.ticket);
+}
+
+void Dispatcher::LoseOverdue(SteadyTime now) {
+  const std::optional<Duration> after = OverdueAfter();
+  if (!after) return;
+  for (auto& [id, attempt] : attempts_) {
+    if (!attempt.live || now - attempt.sent < *after) continue;
+    attempt.overdue = true;
+    EndLive(attempt);
+    const auto batch = batches_.find(attempt.ticket);
+    if (batch == batches_.end()) continue;
+    ++batch->second.overdue;
+    Requeue(attempt.ticket);
+  }
 }
 
 bool Dispatcher::LaneFree(std::int64_t ticket, const Batch& batch) const {
@@ -137,8 +156,13 @@ bool Dispatcher::LaneFree(std::int64_t ticket, const Batch& batch) const {
   return lane == lane_ticket_.end() || lane->second == ticket;
 }
 
+bool Dispatcher::MayHave(const Batch& batch, WorkerId id, const Worker& worker) const {
+  if (worker.state != WorkerState::kReady) return false;
+  return options_.most_losses == 0 || batch.lost_with.empty() || !HasLost(id);
+}
+
 bool Dispatcher::Beside(const Batch& batch, WorkerId id, const Worker& worker) const {
-  if (worker.state != WorkerState::kReady || id == batch.last_worker) return false;
+  if (id == batch.last_worker || !MayHave(batch, id, worker)) return false;
   const auto has_it = workers_.find(batch.last_worker);
   return has_it == workers_.end() || !has_it->second.lanes || !worker.lanes;
 }
@@ -154,7 +178,7 @@ WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid, bool beside) con
   std::vector<WorkerId> best;
   std::uint64_t least = UINT64_MAX;
   for (const auto& [id, worker] : workers_) {
-    if (worker.state != WorkerState::kReady || id == avoid || worker.bytes > least) continue;
+    if (id == avoid || worker.bytes > least || !MayHave(batch, id, worker)) continue;
     if (beside && !Beside(batch, id, worker)) continue;
     if (worker.bytes < least) best.clear();
     least = worker.bytes;
@@ -177,6 +201,14 @@ WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid, bool beside) con
     ++votes[preferred];
   }
   return best[static_cast<std::size_t>(std::ranges::max_element(votes) - votes.begin())];
+}
+
+bool Dispatcher::HasLost(WorkerId worker) const {
+  return std::ranges::any_of(attempts_, [&](const auto& entry) {
+    if (!entry.second.live || entry.second.worker != worker) return false;
+    const auto batch = batches_.find(entry.second.ticket);
+    return batch != batches_.end() && !batch->second.lost_with.empty();
+  });
 }
 
 // Returns the worker where the batch's lane stays; invalid: no such worker is ready and did not
@@ -202,8 +234,15 @@ WorkerId Dispatcher::ChooseAgain(const Batch& batch) const {
 Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId worker,
                                    SteadyTime now, bool hedge) {
   const std::uint32_t id = next_attempt_++;
-  attempts_.emplace(id, Attempt{ticket, worker, now, batch.bytes, true, hedge, batch.last_sent,
-                                batch.last_worker});
+  attempts_.emplace(id, Attempt{.ticket = ticket,
+                                .worker = worker,
+                                .sent = now,
+                                .bytes = batch.bytes,
+                                .live = true,
+                                .hedge = hedge,
+                                .overdue = false,
+                                .last_sent = batch.last_sent,
+                                .last_worker = batch.last_worker});
   workers_.at(worker).bytes += batch.bytes;
   ++workers_.at(worker).attempts;
   outstanding_bytes_ += batch.bytes;
@@ -224,18 +263,24 @@ Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId w
 std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
   std::vector<Send> sends;
   if (ready_ == 0) return sends;
+  LoseOverdue(now);
   for (auto it = queue_.begin(); it != queue_.end();) {
     Batch& batch = batches_.at(*it);
     if (!LaneFree(*it, batch)) {
       ++it;
       continue;
     }
-    // Chooses another worker than the one that refused it, if there is another.
+    // Chooses another worker than the one that refused it or is late, if there is another.
     WorkerId worker = Home(batch);
     if (!worker.valid()) {
-      worker = Choose(batch, batch.refusals > 0 ? batch.last_worker : WorkerId());
+      const bool elsewhere = batch.refusals > 0 || batch.overdue > 0;
+      worker = Choose(batch, elsewhere ? batch.last_worker : WorkerId());
     }
     if (!worker.valid()) worker = Choose(batch, WorkerId());
+    if (!worker.valid()) {  // the ready ones have a lost batch already
+      ++it;
+      continue;
+    }
     sends.push_back(Start(*it, batch, worker, now, false));
     it = queue_.erase(it);
   }
@@ -295,6 +340,7 @@ Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_
   switch (answer) {
     case Answer::kMade: {
       Measure(now - attempt.sent);
+      CountPaces(attempt);
       Done(attempt.ticket);
       return Verdict::kTake;
     }
@@ -314,7 +360,7 @@ Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_
       break;
     case Answer::kLost:
       Requeue(attempt.ticket);
-      CountLoss(attempt.ticket, worker);
+      CountLoss(attempt);
       return Verdict::kRetry;
     case Answer::kNoSession:
     case Answer::kCancelled:
@@ -326,6 +372,13 @@ Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_
   }
   Requeue(attempt.ticket);
   return Verdict::kRetry;
+}
+
+void Dispatcher::CountPaces(const Attempt& first) {
+  ++paces_[first.worker].made;
+  for (const auto& [id, attempt] : attempts_) {
+    if (attempt.ticket == first.ticket && attempt.sent < first.sent) ++paces_[attempt.worker].late;
+  }
 }
 
 bool Dispatcher::Outstanding(WorkerId worker) const {
@@ -355,6 +408,11 @@ Duration Dispatcher::ResendAfter() const {
   return std::max(options_.resend_floor, options_.resend_medians * median_);
 }
 
+std::optional<Duration> Dispatcher::OverdueAfter() const {
+  if (options_.deadline <= Duration::zero()) return std::nullopt;
+  return std::max(options_.deadline, options_.deadline_medians * median_);
+}
+
 std::optional<SteadyTime> Dispatcher::NextDeadline() const {
   if (batches_.empty() || ready_ == 0) return std::nullopt;
   std::optional<SteadyTime> deadline;
@@ -367,6 +425,12 @@ std::optional<SteadyTime> Dispatcher::NextDeadline() const {
     if (batch.live == 0) continue;
     const SteadyTime at = batch.last_sent + resend;
     if (!deadline || at < *deadline) deadline = at;
+  }
+  if (const std::optional<Duration> after = OverdueAfter()) {
+    for (const auto& [id, attempt] : attempts_) {
+      if (attempt.live)
+        deadline = std::min(deadline.value_or(SteadyTime::max()), attempt.sent + *after);
+    }
   }
   return deadline;
 }

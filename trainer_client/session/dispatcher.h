@@ -32,7 +32,8 @@ enum class Making : std::uint8_t {
 // dispatcher chooses the worker with the fewest outstanding bytes, so slow workers get less. Among
 // equals it chooses the one that most of the batch's keys prefer. A key prefers the worker with the
 // highest hash(key, worker). So while a set of workers stands, each tends to see, and to cache, the
-// same part of the data set. Pure: returns what to send; the caller owns slots and sockets. Reactor
+// same part of the data set. A batch that was lost with a worker is asked of one that has no other
+// such batch: so the next loss says which of them it is. Pure: returns what to send; the caller owns slots and sockets. Reactor
 // thread.
 // Methods: one for each event of the table, and the questions that tests and reports ask.
 class Dispatcher {
@@ -59,9 +60,14 @@ class Dispatcher {
     // Workers that were lost with the batch, after which no other one is given it: perhaps one of its
     // samples ends whoever makes it. One that has it already may answer in time. 0: no bound.
     std::int32_t most_losses = 0;
+    // A worker that has not made a batch for longer than both counts as lost with it, and another one
+    // is asked. 0: it does not.
+    Duration deadline{};
+    std::int64_t deadline_medians = 16;
 
     // The options that suit the plan's batches.
-    [[nodiscard]] static Options For(const Plan& plan, Making making, Duration resend_floor);
+    [[nodiscard]] static Options For(const Plan& plan, Making making, Duration resend_floor,
+                                     Duration deadline = {});
   };
   enum class WorkerState : std::uint8_t {
     kReady,
@@ -127,6 +133,14 @@ class Dispatcher {
   // When Poll may have something to send without an event; nullopt: never.
   [[nodiscard]] std::optional<SteadyTime> NextDeadline() const;
 
+  // What a worker was worth: batches that it made first, and those that another one made before it,
+  // because it was late.
+  struct Pace {
+    std::uint64_t made = 0, late = 0;
+  };
+  // By worker, since the last call.
+  [[nodiscard]] std::map<WorkerId, Pace> TakePaces() { return std::exchange(paces_, {}); }
+
   [[nodiscard]] std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }
   [[nodiscard]] bool Outstanding(WorkerId worker) const;
   [[nodiscard]] std::uint64_t hedged() const { return hedged_; }
@@ -147,6 +161,7 @@ class Dispatcher {
     std::int32_t refusals = 0;
     std::int32_t sends = 0;
     std::set<WorkerId> lost_with;
+    std::int32_t overdue = 0;  // attempts
     SteadyTime last_sent;
     WorkerId last_worker;
   };
@@ -157,28 +172,38 @@ class Dispatcher {
     std::uint64_t bytes;
     bool live;
     bool hedge;
+    bool overdue;
     // The batch's values before this attempt, for Unsent.
     SteadyTime last_sent;
     WorkerId last_worker;
   };
 
   [[nodiscard]] WorkerId Choose(const Batch& batch, WorkerId avoid, bool beside = false) const;
+  [[nodiscard]] bool MayHave(const Batch& batch, WorkerId id, const Worker& worker) const;
   // Whether this worker may be asked for the batch beside the one that has it.
   [[nodiscard]] bool Beside(const Batch& batch, WorkerId id, const Worker& worker) const;
   [[nodiscard]] bool MayHedge(const Batch& head) const;
+  // Whether the worker has a batch with which another one was lost.
+  [[nodiscard]] bool HasLost(WorkerId worker) const;
   [[nodiscard]] WorkerId ChooseAgain(const Batch& batch) const;
   [[nodiscard]] WorkerId Home(const Batch& batch) const;
   Send Start(std::int64_t ticket, Batch& batch, WorkerId worker, SteadyTime now, bool hedge);
   void EndLive(Attempt& attempt);
   void Requeue(std::int64_t ticket);
-  void CountLoss(std::int64_t ticket, WorkerId worker);
+  void CountLoss(const Attempt& attempt);
+  // Takes the attempts that are over the deadline for lost. Their answers count when they come.
+  void LoseOverdue(SteadyTime now);
   // Whether no further worker may be given the batch.
   [[nodiscard]] bool Spent(const Batch& batch) const;
   void Done(std::int64_t ticket);
   [[nodiscard]] bool LaneFree(std::int64_t ticket, const Batch& batch) const;
+  // The first answer has come from that attempt's worker.
+  void CountPaces(const Attempt& first);
   void Measure(Duration latency);
   [[nodiscard]] Duration HedgeAfter() const;
   [[nodiscard]] Duration ResendAfter() const;
+  // nullopt: never.
+  [[nodiscard]] std::optional<Duration> OverdueAfter() const;
 
   Options options_;
   std::map<WorkerId, Worker> workers_;
@@ -189,6 +214,7 @@ class Dispatcher {
   std::unordered_map<std::int32_t, std::int64_t> lane_ticket_;  // in flight, lanes_in_order only
   std::unordered_map<std::int32_t, WorkerId> lane_home_;        // lanes_stay only
   std::vector<std::int64_t> lost_;
+  std::map<WorkerId, Pace> paces_;
   std::uint32_t next_attempt_ = 0;
   std::uint64_t outstanding_bytes_ = 0;
   std::uint64_t hedged_ = 0, rerequested_ = 0;

@@ -21,11 +21,19 @@ TEST(DispatcherLosses, ABatchWithWhichTwoWorkersWereLostIsGivenToNoOther) {
   dispatcher.SetWorker(kA, WorkerState::kGone);
   EXPECT_TRUE(dispatcher.TakeLost().empty()) << "that was one";
   dispatcher.SetWorker(kB, WorkerState::kReady);
+  dispatcher.Add(2, 100, {}, 0);
+  // One of those that were lost, so that it is known which one ends a second worker.
   const auto sends = dispatcher.Poll(At(1));
   ASSERT_EQ(sends.size(), 2U);
-  EXPECT_EQ(dispatcher.OnAnswer(kB, sends[1].attempt, Answer::kMade, 0, At(2)), Verdict::kTake);
-  EXPECT_EQ(dispatcher.OnAnswer(kB, sends[0].attempt, Answer::kLost, 0, At(2)), Verdict::kRetry);
-  EXPECT_EQ(dispatcher.TakeLost(), std::vector{sends[0].ticket});
+  EXPECT_EQ(sends[0].ticket, 0);
+  EXPECT_EQ(sends[1].ticket, 2);
+  EXPECT_TRUE(dispatcher.Poll(At(1)).empty());
+  EXPECT_EQ(dispatcher.OnAnswer(kB, sends[0].attempt, Answer::kMade, 0, At(2)), Verdict::kTake);
+  const auto next = dispatcher.Poll(At(2));
+  ASSERT_EQ(next.size(), 1U);
+  EXPECT_EQ(next[0].ticket, 1);
+  EXPECT_EQ(dispatcher.OnAnswer(kB, next[0].attempt, Answer::kLost, 0, At(2)), Verdict::kRetry);
+  EXPECT_EQ(dispatcher.TakeLost(), std::vector<std::int64_t>{1});
   EXPECT_TRUE(dispatcher.TakeLost().empty()) << "once";
   EXPECT_TRUE(dispatcher.Poll(At(3)).empty());
 }
@@ -122,6 +130,83 @@ TEST(DispatcherLosses, WithoutABoundWorkersMayBeLostForever) {
     dispatcher.SetWorker(WorkerId(life), WorkerState::kGone);
   }
   EXPECT_TRUE(dispatcher.TakeLost().empty());
+}
+
+Dispatcher::Options WithDeadline() {
+  return {.hedge = false, .most_losses = 2, .deadline = std::chrono::milliseconds(5000)};
+}
+
+TEST(DispatcherDeadline, ABatchOverItIsAskedOfAnotherWorkerAndThenOfNobody) {
+  Dispatcher dispatcher(WithDeadline());
+  dispatcher.Add(0, 100, {}, 0);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  const auto first = dispatcher.Poll(At(0));
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(dispatcher.NextDeadline(), At(5000));
+  EXPECT_TRUE(dispatcher.Poll(At(4999)).empty());
+  const auto second = dispatcher.Poll(At(5000));
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_NE(second[0].worker, first[0].worker);
+  EXPECT_TRUE(dispatcher.TakeLost().empty());
+  EXPECT_TRUE(dispatcher.Poll(At(10000)).empty());
+  EXPECT_EQ(dispatcher.TakeLost(), std::vector<std::int64_t>{0});
+  // Their slots come back whenever they answer.
+  EXPECT_EQ(dispatcher.OnAnswer(first[0].worker, first[0].attempt, Answer::kMade, 0, At(11000)),
+            Verdict::kDrop);
+}
+
+TEST(DispatcherDeadline, AnAnswerThatComesLateCountsWhileTheBatchIsNotMade) {
+  Dispatcher dispatcher(WithDeadline());
+  dispatcher.Add(0, 100, {}, 0);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  const auto first = dispatcher.Poll(At(0));
+  ASSERT_EQ(dispatcher.Poll(At(5000)).size(), 1U) << "the only worker is asked again";
+  EXPECT_EQ(dispatcher.OnAnswer(kA, first[0].attempt, Answer::kMade, 0, At(6000)), Verdict::kTake);
+  EXPECT_TRUE(dispatcher.TakeLost().empty());
+}
+
+// One attempt is one loss, also if its worker is lost in the end.
+TEST(DispatcherDeadline, AWorkerThatHangsAndThenDiesIsOneLoss) {
+  Dispatcher dispatcher(WithDeadline());
+  dispatcher.Add(0, 100, {}, 0);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  ASSERT_EQ(dispatcher.Poll(At(0)).size(), 1U);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  ASSERT_EQ(dispatcher.Poll(At(5000)).size(), 1U);
+  dispatcher.SetWorker(kA, WorkerState::kGone);
+  dispatcher.SetWorker(kB, WorkerState::kSuspected);
+  EXPECT_TRUE(dispatcher.TakeLost().empty());
+}
+
+// What waits in line at a busy worker is not its fault.
+TEST(DispatcherDeadline, ItFollowsHowLongBatchesTake) {
+  Dispatcher dispatcher(WithDeadline());
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.Add(0, 100, {}, 0);
+  const auto first = dispatcher.Poll(At(0));
+  EXPECT_EQ(dispatcher.OnAnswer(kA, first[0].attempt, Answer::kMade, 0, At(2000)), Verdict::kTake);
+  dispatcher.Add(1, 100, {}, 0);
+  ASSERT_EQ(dispatcher.Poll(At(2000)).size(), 1U);
+  EXPECT_TRUE(dispatcher.Poll(At(2000 + 31999)).empty());
+  EXPECT_EQ(dispatcher.Poll(At(2000 + 32000)).size(), 1U);
+}
+
+TEST(DispatcherPaces, AWorkerWhoseBatchAnotherOneMadeIsLate) {
+  Dispatcher dispatcher({});
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.Add(0, 100, {}, 0);
+  const auto first = dispatcher.Poll(At(0));
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  const auto hedge = dispatcher.Poll(At(2000));
+  ASSERT_EQ(hedge.size(), 1U);
+  EXPECT_EQ(dispatcher.OnAnswer(kB, hedge[0].attempt, Answer::kMade, 0, At(2010)), Verdict::kTake);
+  EXPECT_EQ(dispatcher.OnAnswer(kA, first[0].attempt, Answer::kMade, 0, At(2020)), Verdict::kDrop);
+  const auto paces = dispatcher.TakePaces();
+  EXPECT_EQ(paces.at(kA).made, 0U);
+  EXPECT_EQ(paces.at(kA).late, 1U);
+  EXPECT_EQ(paces.at(kB).made, 1U);
+  EXPECT_TRUE(dispatcher.TakePaces().empty());
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
+// This file is long because it makes all parts of a session and connects them.
 #include "trainer_client/session/session_pump.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -15,13 +19,15 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
       context_(std::move(setup.context)),
       shared_(std::move(shared)),
       planner_(setup.planner),
-      dispatcher_(Dispatcher::Options::For(context_.plan, context_.making(), setup.resend_floor)),
+      dispatcher_(Dispatcher::Options::For(context_.plan, context_.making(), setup.resend_floor,
+                                           setup.options.sample_deadline)),
       comparisons_({.compare_every = setup.options.compare_every}),
       lanes_(context_.plan.lanes),
       sizes_(context_.plan, setup.values, setup.options.slot_bytes_hint),
       wire_(setup.options.wire, std::move(setup.finisher)),
       size_requests_(context_.session, planner_),
       without_workers_(std::move(setup.without_workers)),
+      slow_(setup.slow),
       loans_(context_.arena, *shared_),
       workers_(
           *reactor_, context_, context_.compares(),
@@ -95,7 +101,16 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
                {.on_checked = [this](WorkerId worker) { TellDispatcher(worker); },
                 .on_settled = [this](WorkerId worker,
                                      bool knows_session) { OnSettled(worker, knows_session); }}),
-      stand_in_({planner_, size_requests_, book_, dispatcher_, answers_}) {}
+      stand_in_({planner_, size_requests_, book_, dispatcher_, answers_}),
+      held_back_({.plan = context_.plan,
+                  .planner = planner_,
+                  .book = book_,
+                  .dispatcher = dispatcher_,
+                  .answers = answers_,
+                  .mailbox = *shared_,
+                  .paths = [this](std::int64_t row) {
+                    return content_ ? content_->PathsOf(row) : std::vector<std::string>();
+                  }}) {}
 
 SessionPump::~SessionPump() { workers_.Clear(); }
 
@@ -106,7 +121,8 @@ void SessionPump::Later(Task task) {
   });
 }
 
-void SessionPump::Start() {
+void SessionPump::Start(std::shared_ptr<BadSamples> bad) {
+  held_back_.Start(std::move(bad));
   without_workers_.Start(reactor_->clock().Now());
   tick_ = reactor_->AddTimer(WorkerLink::kTick, [this] { Tick(); });
   // A batch that the program drops may be the slot that another one waits for.
@@ -207,6 +223,12 @@ Status SessionPump::ReplanLane(std::int64_t batch, ByteSpan state_after) {
   return Status::Ok();
 }
 
+void SessionPump::ReportBadSample(const BadSampleReport& report) {
+  if (closed_) return;
+  held_back_.Report(report);
+  Pump();
+}
+
 Result<Withdrawal> SessionPump::Judge(std::uint64_t suspicion, bool equal) {
   HR_TRY(Withdrawal withdrawal, elsewhere_.Judge(suspicion, equal));
   Pump();
@@ -249,7 +271,7 @@ void SessionPump::Pump() {
 }
 
 void SessionPump::PumpOnce() {
-  answers_.LeaveLost();
+  held_back_.Go();
   stand_in_.Go([this] { TakePlanned(); });
   TakePlanned();
   AskSizes();
@@ -281,6 +303,7 @@ void SessionPump::Tick() {
   size_requests_.AskLateAgain(reactor_->clock().Now());
   workers_.Tick(reactor_->clock().Now());
   CheckWorkers();
+  JudgePaces(now);
   Pump();
 }
 
@@ -301,8 +324,38 @@ Dispatcher::WorkerState SessionPump::ReadyState(WorkerId worker) const {
       })) {
     return Dispatcher::WorkerState::kDraining;
   }
+  if (slow_.resting().contains(worker) &&
+      std::ranges::any_of(workers_.links(), [&](const auto& entry) {
+        return workers_.ready(entry.first) && workers_.leased(entry.first) &&
+               !slow_.resting().contains(entry.first);
+      })) {
+    return Dispatcher::WorkerState::kDraining;
+  }
   return elsewhere_.MayServe(worker) ? Dispatcher::WorkerState::kReady
                                      : Dispatcher::WorkerState::kOnTrial;
+}
+
+void SessionPump::JudgePaces(SteadyTime now) {
+  // Whether it may rest depends on its peers being there.
+  for (const auto& [id, rest] : slow_.resting()) TellDispatcher(id);
+  if (!slow_.Due(now)) return;
+  for (const auto& [id, pace] : dispatcher_.TakePaces()) slow_.Report(id, pace.made, pace.late);
+  std::set<WorkerId> usable;
+  for (const auto& [id, link] : workers_.links()) {
+    const bool fit = content_ == nullptr || !content_->unfit(id);
+    if (workers_.ready(id) && workers_.leased(id) && fit) usable.insert(id);
+  }
+  const std::map<WorkerId, SlowWorkers::Rest> before = slow_.resting();
+  slow_.EndWindow(usable, now);
+  for (const auto& [id, rest] : slow_.resting()) {
+    if (before.contains(id)) continue;
+    LogWarning("worker " + std::to_string(workers_.Outside(id).value) +
+               " is given nothing for a while: " + rest.reason);
+    TellDispatcher(id);
+  }
+  for (const auto& [id, rest] : before) {
+    if (!slow_.resting().contains(id)) TellDispatcher(id);
+  }
 }
 
 void SessionPump::TellDispatcher(WorkerId worker) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,9 +25,11 @@
 #include "trainer_client/session/delivery.h"
 #include "trainer_client/session/dispatcher.h"
 #include "trainer_client/session/elsewhere.h"
+#include "trainer_client/session/held_back.h"
 #include "trainer_client/session/lane_states.h"
 #include "trainer_client/session/size_requests.h"
 #include "trainer_client/session/slot_loans.h"
+#include "trainer_client/session/slow_workers.h"
 #include "trainer_client/session/stand_in.h"
 #include "trainer_client/session/state_watch.h"
 #include "trainer_client/session/wire_choice.h"
@@ -56,6 +59,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     // A request without an answer for this long was lost.
     Duration resend_floor = Dispatcher::Options().resend_floor;
     WithoutWorkers::Options without_workers;
+    SlowWorkers::Rules slow;
   };
   using OnStates = client::LaneStates::OnStates;
 
@@ -64,7 +68,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   ~SessionPump();
 
   // Starts; called before any other call on the reactor.
-  void Start();
+  void Start(std::shared_ptr<BadSamples> bad = std::make_shared<BadSamples>());
   void Shutdown();
 
   Status Begin(const IterationOptions& iteration);
@@ -88,13 +92,19 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   // Sets all workers that serve the job now.
   void SetLeases(const std::vector<wire::WorkerInfo>& workers);
   void SetJob(JobId job) { context_.job = job; }
+  void ReportBadSample(const BadSampleReport& report);
+  // As wire::BadSample::data_set.
+  [[nodiscard]] std::uint64_t data_set() const { return held_back_.data_set(); }
   [[nodiscard]] SessionId id() const { return context_.session; }
   [[nodiscard]] const Plan& plan() const { return context_.plan; }
   [[nodiscard]] wire::SessionLoad Load();
   void AddSuspects(std::vector<WorkerId>& suspects) const { workers_.AddSuspects(suspects); }
   // Adds the workers that it does not use, by the coordinator's ids.
   void AddUnfit(std::vector<wire::UnfitWorker>& unfit) const {
-    if (content_ != nullptr) workers_.AddUnfit(content_->all_unfit(), unfit);
+    if (content_ == nullptr) return;
+    std::map<WorkerId, std::string> reasons = content_->all_unfit();
+    for (const auto& [id, rest] : slow_.resting()) reasons.emplace(id, "rests: " + rest.reason);
+    workers_.AddUnfit(reasons, unfit);
   }
 
  private:
@@ -119,6 +129,8 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void EndWorker(WorkerId worker);
   void RemoveEnded();
   void CheckWorkers();
+  // Lets workers rest that are slow, and takes those back that have rested.
+  void JudgePaces(SteadyTime now);
 
   std::shared_ptr<net::Reactor> reactor_;
   LinkContext context_;
@@ -135,6 +147,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   WireChoice wire_;
   SizeRequests size_requests_;
   WithoutWorkers without_workers_;
+  SlowWorkers slow_;
   // What has sockets, memory or files.
   SlotLoans loans_;
   WorkerSet workers_;
@@ -147,6 +160,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   Delivery delivery_;
   BatchAnswers answers_;
   StandIn stand_in_;
+  HeldBack held_back_;
 
   bool closed_ = false;
   bool pumping_ = false, pump_again_ = false;

@@ -60,6 +60,7 @@ class SessionPumpTest : public testing::Test {
     setup.planner.native = native;
     setup.options.tell_draws = native;
     if (native) {
+      setup.context.plan.leaves = {{.rows = 100}};
       setup.context.plan.rng = setup.planner.rng = RngMode::kTorch;
       setup.planner.dims = std::make_shared<SizeTable>(100);
       setup.planner.draw = [](const auto&...) { return Status::Ok(); };
@@ -103,6 +104,7 @@ class SessionPumpTest : public testing::Test {
   // that it has lost the session.
   void OnRequest(const std::string& peer, const wire::BatchRequest& request) {
     lane_set_ = request.lane_set;
+    skip_ = request.skip;
     if (attached_ > 1) {
       Answer(peer, request, Status::Ok());
     } else if (++swallowed_ == 3) {
@@ -120,6 +122,7 @@ class SessionPumpTest : public testing::Test {
   std::shared_ptr<SessionPump> core_;
   int attached_ = 0, swallowed_ = 0;
   std::uint64_t lane_set_ = 0;  // of the last request
+  std::vector<std::int32_t> skip_;
   wire::BatchCost cost_;
   Bytes pickle_;
   std::vector<wire::TierHits> tiers_;
@@ -294,6 +297,53 @@ TEST_F(LocalTest, TheTrainerMakesBatchesUntilAWorkerComes) {
     EXPECT_EQ(taken.batch->batch.batch, batch);
     missing = taken.batch->batch.missing.size();
   }
+}
+
+// One of its samples has ended workers.
+class HeldBackTest : public SessionPumpTest {
+ protected:
+  HeldBackTest() : SessionPumpTest(seconds(10), 0, /*native=*/true) {}
+  BatchMailbox::Taken Next() {
+    auto taken = shared_->Next(seconds(20), reactor_->clock());
+    EXPECT_TRUE(taken.ok()) << taken.status().ToString();
+    return taken.ok() ? std::move(*taken) : BatchMailbox::Taken();
+  }
+};
+
+TEST_F(HeldBackTest, ASampleIsTheTrainersFromNowOn) {
+  RunOn(*reactor_, [this] { core_->Submit({1, 2}, -1, reactor_->clock().Now()); });
+  const auto swallowed = [this] {
+    int count = 0;
+    RunOn(*reactor_, [&] { count = swallowed_; });
+    return count;
+  };
+  while (swallowed() == 0) {
+  }
+  // The worker has the batch: it may end by it, too.
+  RunOn(*reactor_, [this] {
+    core_->ReportBadSample({.key = 2, .cause = "it is large", .hold_back = true});
+    attached_ = 2;  // it answers from now on
+  });
+  auto made = Next().batch;
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->batch.missing.size(), 2U);
+
+  RunOn(*reactor_, [this] { core_->Submit({3, 2}, -1, reactor_->clock().Now()); });
+  const auto needed = Next().sample;
+  ASSERT_TRUE(needed);
+  EXPECT_EQ(needed->key, 2);
+  RunOn(*reactor_, [&] {
+    EXPECT_TRUE(core_->ResolveSample(1, needed->position, needed->torch_state, false).ok());
+  });
+  made = Next().batch;
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made->batch.missing.size(), 1U);
+  EXPECT_EQ(made->batch.missing[0].key, 2);
+  RunOn(*reactor_, [this] {
+    EXPECT_EQ(skip_, std::vector<std::int32_t>{1});
+    core_->ReportBadSample({.key = 5, .cause = "truncated", .left_out = true});
+    EXPECT_EQ(core_->Load().bad_samples, 1U);
+  });
 }
 
 // Its code takes twice as long to import as an unreachable worker is waited for.

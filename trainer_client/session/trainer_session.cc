@@ -195,6 +195,13 @@ Status TrainerSession::ReplanLane(std::int64_t batch, ByteSpan state_after) {
   });
 }
 
+Status TrainerSession::ReportBadSample(const BadSampleReport& report) {
+  return CallStatus([core = core_, report] {
+    core->ReportBadSample(report);
+    return Status::Ok();
+  });
+}
+
 Result<std::vector<std::uint64_t>> TrainerSession::LaneDraws() const {
   HR_RETURN_IF_ERROR(runtime_->Check());
   using Draws = Result<std::vector<std::uint64_t>>;
@@ -288,6 +295,9 @@ Status Session::AwaitServed(std::chrono::milliseconds timeout) {
 Status Session::ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                               bool failed) {
   return impl_->ResolveSample(batch, position, state_after, failed);
+}
+Status Session::ReportBadSample(const BadSampleReport& report) {
+  return impl_->ReportBadSample(report);
 }
 Status Session::ReplanLane(std::int64_t batch, ByteSpan state_after) {
   return impl_->ReplanLane(batch, state_after);

@@ -119,6 +119,7 @@ class TrainerSession {
   void EnterSampler();
   void LeaveSampler();
   void AddIdle(Duration idle);
+  Status ReportBadSample(const BadSampleReport& report);
   void AddComparison(bool equal);
   void Interrupt();
   int BeforeFork();

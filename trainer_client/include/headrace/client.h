@@ -92,6 +92,18 @@ struct SessionOptions {
   WireForm wire = WireForm::kAuto;
   // Plans that every worker refuses fail in any case, unless the caller makes their samples.
   NoWorkers no_workers = NoWorkers::kFail;
+  // Native plans: a worker that has not made a batch for this long counts as lost with it, unless
+  // batches take that long as a rule. 0: it does not.
+  std::chrono::milliseconds sample_deadline = std::chrono::seconds(60);
+};
+
+// What the caller says of a sample that could not be made like the others.
+struct BadSampleReport {
+  std::int64_t key = 0;
+  std::string name;        // for people: its file; empty: the one that the plan names
+  std::string cause;       // for people
+  bool hold_back = false;  // native plans: it ends workers, so none of them is given it any more
+  bool left_out = false;   // the program goes on without it
 };
 
 // A worker that the coordinator knows.
@@ -326,6 +338,9 @@ class Session {
   void LeaveSampler();
   // Adds time of the waits so far in which the caller's device had nothing to do.
   void AddIdle(std::chrono::nanoseconds idle);
+  // Says what became of a sample, to people and to the coordinator. With `hold_back` every job that
+  // reads the data set makes it without workers.
+  Status ReportBadSample(const BadSampleReport& report);
   // Counts a delivered batch whose samples the caller compared with what its own code makes. It
   // counts as `compared`, and as `differed` if they are not equal.
   void AddComparison(bool equal);

@@ -1,4 +1,4 @@
-// This file is long because each call of a session has its binding here.
+// This file is long because it binds each call of a client and of a session.
 #include "trainer_client/python/bindings/session.h"
 
 #include <nanobind/stl/optional.h>
@@ -309,6 +309,18 @@ void AddSessions(nb::module_& module) {
       .def("resolve_sample", &SessionObject::Resolve, nb::arg("batch"), nb::arg("position"),
            nb::arg("state_after"), nb::arg("failed") = false)
       .def("replan_lane", &SessionObject::Replan, nb::arg("batch"), nb::arg("state_after"))
+      .def(
+          "report_bad_sample",
+          [](SessionObject& self, std::int64_t key, std::string name, std::string cause,
+             bool hold_back, bool left_out) {
+            Check(self.get().ReportBadSample({.key = key,
+                                              .name = std::move(name),
+                                              .cause = std::move(cause),
+                                              .hold_back = hold_back,
+                                              .left_out = left_out}));
+          },
+          nb::arg("key"), nb::kw_only(), nb::arg("name"), nb::arg("cause"),
+          nb::arg("hold_back") = false, nb::arg("left_out") = false)
       .def("lane_draws", [](SessionObject& self) { return Check(self.get().LaneDraws()); })
       .def("lane_states", &SessionObject::LaneStates, nb::kw_only(), nb::arg("end"))
       .def_prop_ro("outstanding", [](SessionObject& self) { return self.get().outstanding(); })
@@ -360,7 +372,7 @@ void AddSessions(nb::module_& module) {
              std::uint64_t slot_bytes_hint, std::uint64_t max_arena_bytes, bool gives_lanes,
              std::uint64_t compare_every, std::int64_t only_worker, const std::string& wire,
              const std::string& no_workers, bool tell_draws, std::vector<std::string> answer_names,
-             std::vector<std::string> closed_modules) {
+             std::vector<std::string> closed_modules, double sample_deadline) {
             SessionOptions options;
             options.max_outstanding = max_outstanding;
             options.in_order = in_order;
@@ -374,6 +386,7 @@ void AddSessions(nb::module_& module) {
             options.tell_draws = tell_draws;
             options.answer_names = std::move(answer_names);
             options.closed_modules = std::move(closed_modules);
+            options.sample_deadline = Timeout(sample_deadline);
             return self.Open(plan, options);
           },
           nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
@@ -382,7 +395,8 @@ void AddSessions(nb::module_& module) {
           nb::arg("gives_lanes") = false, nb::arg("compare_every") = SessionOptions().compare_every,
           nb::arg("only_worker") = -1, nb::arg("wire") = "auto", nb::arg("no_workers") = "fail",
           nb::arg("tell_draws") = false, nb::arg("answer_names") = std::vector<std::string>(),
-          nb::arg("closed_modules") = std::vector<std::string>())
+          nb::arg("closed_modules") = std::vector<std::string>(),
+          nb::arg("sample_deadline") = 60.0)
       .def("workers",
            [](ClientObject& self) {
              nb::list found;

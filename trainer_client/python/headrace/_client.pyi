@@ -214,6 +214,10 @@ class Session:
         """The number of taken batches for which next() will report what a comparison or replay has
         found."""
     def replan_lane(self, batch: int, state_after: Buffer) -> None: ...
+    def report_bad_sample(
+        self, key: int, *, name: str, cause: str, hold_back: bool = False, left_out: bool = False
+    ) -> None:
+        """Says what became of a sample: headrace::BadSampleReport."""
     def lane_draws(self) -> list[int]:
         """UnsupportedError when a lane's state did not come from draws alone."""
     def lane_states(self, *, end: bool) -> list[bytes]:
@@ -280,6 +284,7 @@ class Client:
         tell_draws: bool = False,
         answer_names: Sequence[str] = (),
         closed_modules: Sequence[str] = (),
+        sample_deadline: float = 60.0,
     ) -> Session:
         """`plan` has the fields of headrace::Plan (base/graph.h); blobs stand in it as Blob objects:
 

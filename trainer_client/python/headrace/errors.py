@@ -39,3 +39,7 @@ class OutOfMemory(HeadraceError, MemoryError):
 
 class StateError(HeadraceError, ValueError):
     """A state_dict that does not fit this loader."""
+
+
+class SampleDeadline(HeadraceError, TimeoutError):
+    """A sample was not made within --sample-deadline."""

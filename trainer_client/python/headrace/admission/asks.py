@@ -29,6 +29,7 @@ class Ask:
     # The output of a chain of this many nodes, the source included; None: the whole sample; 0:
     # nothing, the state alone is wanted.
     length: int | None = None
+    measure: bool = False  # how much memory it takes
 
 
 @dataclass
@@ -39,3 +40,4 @@ class Made:
     value: Any
     error: Any  # an ExceptionWrapper, or None
     state_after: bytes
+    peak_bytes: int = 0  # that it took, where that was asked for

@@ -141,6 +141,20 @@ class Reference:
             raise self._is_lost(f"has not answered for {patience:.0f} s")
         return made
 
+    def make_within(self, ask: Ask, seconds: float) -> Made | None:
+        """Asks and waits. None: it was not made `seconds` after all that was asked for before, and the
+        process is ended. Raises ReferenceLost."""
+        number = self.ask([ask])
+        with self._lock:
+            while self._waiting and self._waiting[0][0] != number:
+                self._check()
+                self._read(_SLICE)
+        made = self.answers(number, seconds)
+        if made is None:
+            self._is_lost(f"has not made a sample within {seconds:g} s")
+            return None
+        return made[0]
+
     def _read(self, wait: float) -> bool:
         """One answer, if it comes in that time."""
         try:

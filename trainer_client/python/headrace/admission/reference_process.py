@@ -19,7 +19,7 @@ from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data._utils import worker
 
 from ..capture.views import steps_of
-from ..process import sockets
+from ..process import peak_memory, sockets
 from ..service import session
 from . import bits, lane_state
 from .asks import Ask, Made, Start
@@ -72,7 +72,9 @@ def _serve(trainer: Connection, dataset: Any, num_workers: int, trainer_pid: int
                 return
         for ask in pickle.loads(trainer.recv_bytes()):
             _begin(ask.start, lanes)
-            trainer.send_bytes(_packed(*_make(dataset, ask), lanes.others))
+            began = peak_memory.begin() if ask.measure else 0
+            value, error = _make(dataset, ask)
+            trainer.send_bytes(_packed(value, error, lanes.others, peak_memory.since(began)))
 
 
 def _begin(start: Start, lanes: "_Lanes") -> None:
@@ -216,10 +218,10 @@ def _make(dataset: Any, ask: Ask) -> tuple[Any, Any]:
         return None, ExceptionWrapper(where=ask.where)
 
 
-def _packed(value: Any, error: Any, others: int) -> bytes:
+def _packed(value: Any, error: Any, others: int, peak_bytes: int) -> bytes:
     state = lane_state.state_bytes(others)
     try:
-        return bits.dumps(Made(value, error, state))
+        return bits.dumps(Made(value, error, state, peak_bytes))
     except Exception as refused:
         what = "sample" if error is None else f"exception {error.exc_type.__name__}"
         try:

@@ -7,7 +7,7 @@ would have, so bits, exception types and messages are the stock loader's.
 import bisect
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -59,6 +59,8 @@ class Made:
         self.error = error  # an ExceptionWrapper; an exception when there are no workers
         self.state_after = state_after
         self.resolved = False  # the planner knows already
+        self.ended_process = False  # the one that was to make it
+        self.peak_bytes = 0  # that it took, where that was measured
 
 
 def make(dataset: Any, key: Any, where: str, torch_state: bytes, seed: int | None) -> Made:
@@ -136,9 +138,16 @@ def _fits(item: Any, field: torch.Tensor) -> bool:
     return type(item) is int and field.dtype == torch.int64 and field.ndim == 1
 
 
-def rows(fields: list[Any], made: dict[int, Any], count: int, plan: NativePlan) -> list[Any]:
-    """The samples of a batch one by one, for collate_fn."""
-    return [made[i] if i in made else _row(fields, i, plan) for i in range(count)]
+def rows(
+    fields: list[Any],
+    made: dict[int, Any],
+    count: int,
+    plan: NativePlan,
+    without: Collection[int] = (),
+) -> list[Any]:
+    """The samples of a batch one by one, for collate_fn. `without`: positions that are left out."""
+    kept = (i for i in range(count) if i not in without)
+    return [made[i] if i in made else _row(fields, i, plan) for i in kept]
 
 
 def joined(collate_fn: Any, fields: list[Any], plan: NativePlan, device: str | None = None) -> Any:

@@ -12,6 +12,7 @@ from torch.utils.data.dataloader import _DatasetKind
 
 from ..native.plan import Local, PythonStage
 from ..process import fork_hooks
+from ..service.bad_sample_policy import policy_of
 from . import kept
 from .proof import Code, prove
 from .python_stage import pack
@@ -23,6 +24,9 @@ def code_for_others(loader: Any, by_pil: tuple[str, ...]) -> tuple[PythonStage |
     if loader._dataset_kind == _DatasetKind.Iterable:
         needs = "a map-style dataset, with __getitem__ and __len__"
         return None, "an IterableDataset is iterated by one process a lane", needs
+    if policy_of(loader).guards:
+        needs = "on_bad_sample=raise and no --sample-deadline"
+        return None, "bad samples are handled in the loader's own workers", needs
     if hook := fork_hooks.in_children():
         return None, hook, "register it where the program's own workers need it alone"
     if seen := kept.why(kept.code_of(loader)):

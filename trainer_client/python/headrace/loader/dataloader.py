@@ -33,15 +33,22 @@ class DataLoader(_TorchLoader[Any]):
 
     rng: "torch" (the stock loader's random numbers), "sample" (a seed for each sample, whatever
         num_workers is) or "auto" (torch).
+    on_bad_sample: what is done where a sample can't be made: "raise" its exception, "skip" it or
+        "substitute" another one (docs/reference/bad-samples.md). None: what HEADRACE_ON_BAD_SAMPLE says.
 
     state_dict() is what the program has received so far. It may be taken at any time, is JSON, and
     may be loaded before or after iter(); the next batch is then the one that would have come.
     """
 
-    def __init__(self, *args: Any, rng: str = "auto", **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, rng: str = "auto", on_bad_sample: str | None = None, **kwargs: Any
+    ) -> None:
         if rng not in options.RNG_MODES:
             raise OptionError(f"rng={rng!r}: write one of {', '.join(options.RNG_MODES)}")
-        self.rng = rng
+        known = options.ON_BAD_SAMPLE
+        if on_bad_sample is not None and on_bad_sample not in known:
+            raise OptionError(f"on_bad_sample={on_bad_sample!r}: write one of {', '.join(known)}")
+        self.rng, self.on_bad_sample = rng, on_bad_sample
         super().__init__(*args, **kwargs)
 
     def _get_iterator(self) -> Any:

@@ -123,15 +123,21 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         workers' seeds."""
         self._state.report.changed += 1
         gaps = {gap.position: gap for gap in batch.missing}
-        rows = []
+        made_now: dict[int, Any] = {}
+        bad = []
         for position, (key, seed) in enumerate(zip(keys, seeds, strict=True)):
             seed = gaps[position].seed if seed < 0 else seed
             made = self._make(batch.batch, position, key, b"", seed)
-            if made.error is not None:
+            if made.error is None:
+                made_now[position] = made.value
+            elif self._bad.goes_on:
+                bad.append((position, made))
+            else:
                 samples.raise_made(made.error, self._dataset, made.key)
-            rows.append(made.value)
+        if bad:
+            made_now = self._without(batch.batch, keys, made_now, bad)
         self._odd.pop(batch.batch, None)
-        return self._collate(batch.batch, rows)
+        return self._collate(batch.batch, [made_now[position] for position in sorted(made_now)])
 
     def _next_data(self) -> Any:
         self._check_process()
@@ -166,10 +172,11 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
 
     def _drop(self, batch: Any) -> None:
         """A batch that the program received before it was resumed."""
-        try:
-            self._make_missing(batch)
-        except Exception:
-            self._made.clear()
+        with self._bad.silent():
+            try:
+                self._make_missing(batch)
+            except Exception:
+                self._made.clear()
 
     # The end.
 

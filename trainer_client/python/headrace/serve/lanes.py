@@ -20,10 +20,12 @@ from torch.utils.data.dataloader import _DatasetKind
 from ..native.intact import OF_CHAIN, first_change
 from ..process import sockets
 from ..stage import functions
+from ..stage.bad_samples import GuardingInit
 from ..stage.lane import LanePort, LaneSettings, lane_main
 
 if TYPE_CHECKING:  # spawned processes import this file, and need no more than it does
     from ..capture import StagePlan
+    from .bad_samples import BadSamples
 
 
 class LaneContext:
@@ -111,6 +113,7 @@ class Lanes:
 
     _lanes: list[_Lane]
     _code: "StagePlan"
+    _bad: "BadSamples"
     _loader: Any  # a weak reference
     # Attributes of torch's iterator.
     _dataset_kind: int
@@ -144,6 +147,8 @@ class Lanes:
         given = dict(arguments)
         for ours in ("index_queue", "data_queue", "done_event"):
             given.pop(ours)
+        if self._bad.guard is not None:
+            given["init_fn"] = GuardingInit(self._bad.guard, given["init_fn"])
         return target, given
 
     def lane_started(self, lane: _Lane) -> None:

@@ -348,7 +348,7 @@ class LazyIter(local._Local, _Foreseen):
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         self._first_sampler_iter = self._sampler_iter
-        stock, state = self._dataset_fetcher, self._state
+        stock, state = self._bad.over(self._dataset_fetcher, self._base_seed), self._state
         self._dataset_fetcher = Ahead(stock, state, self._captured_first, self._capture)
 
     def _skip(self) -> None:
@@ -377,8 +377,8 @@ class LazyIter(local._Local, _Foreseen):
                 handle.leave_next()
             step, self._left = started - (self._left or started), time.perf_counter()
         self._position.batches += 1
-        # A session knows the time in next().
-        times = (0.0, 0.0) if handle is not None else (self._left - started, step)
+        self._bad.take()
+        times = (0.0, 0.0) if handle is not None else (self._left - started, step)  # it knows them
         self._state.report.delivered(ahead.path, local.batch_length(data), *times)
         return data
 

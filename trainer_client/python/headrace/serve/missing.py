@@ -16,6 +16,10 @@ from ..admission import samples
 Make = Callable[[int, int, bytes, Any], samples.Made]
 
 
+# position, key, what was raised: whether the batch goes on without the sample
+GoesOn = Callable[[int, samples.Made], bool]
+
+
 class Failed(Exception):
     """A sample raised, as it would have in the stock loader."""
 
@@ -24,15 +28,20 @@ class Failed(Exception):
         self.made = made
 
 
+def _ends(position: int, sample: samples.Made) -> bool:
+    return False
+
+
 def make_missing(
     batch: Any,
     make: Make,
     made_before: Callable[[int], samples.Made | None],
     replan: Callable[[bytes], None],
+    goes_on: GoesOn = _ends,
 ) -> dict[int, Any]:
     """The samples by position. `made_before`: takes what the planner asked for, if that position was.
     `replan`: plans what follows the batch in its lane from this random state. Raises Failed at the
-    first sample that does not come."""
+    first sample that does not come, unless `goes_on`: then it is left out."""
     made: dict[int, Any] = {}
     missing = {sample.position: sample for sample in batch.missing}
     state = b""  # of the lane, once it is not the planned one
@@ -48,11 +57,12 @@ def make_missing(
         else:
             assert gap is not None
             sample = make(position, key, gap.torch_state, gap.seed)
-        if sample.error is not None:
+        if sample.error is not None and not goes_on(position, sample):
             if state or (gap is not None and gap.torch_state and not sample.resolved):
                 replan(sample.state_after)
             raise Failed(sample)
-        made[position] = sample.value
+        if sample.error is None:
+            made[position] = sample.value
         if state or (gap is not None and _left_the_plan(gap, sample)):
             state = sample.state_after
     if state:
@@ -65,6 +75,7 @@ def make_all(
     make: Make,
     made_before: Callable[[int], samples.Made | None],
     replan: Callable[[bytes], None],
+    goes_on: GoesOn = _ends,
 ) -> dict[int, Any]:
     """All samples of a batch that tells what was drawn, by position. Otherwise as make_missing."""
     made: dict[int, Any] = {}
@@ -73,10 +84,11 @@ def make_all(
         made_before(position)  # which is not asked for again
         sample = make(position, key, state, None)
         state = sample.state_after
-        if sample.error is not None:
+        if sample.error is not None and not goes_on(position, sample):
             replan(state)
             raise Failed(sample)
-        made[position] = sample.value
+        if sample.error is None:
+            made[position] = sample.value
     replan(state)
     return made
 

@@ -16,16 +16,16 @@ from torch.utils.data import _utils
 from torch.utils.data.dataloader import _DatasetKind
 
 from ..admission import samples
-from ..admission.asks import Ask, Start
 from ..admission.comparison import comparison_of
-from ..admission.reference import ReferenceLost
 from ..capture import NativePlan, StagePlan
 from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
 from ..service import answers, service
+from .bad_samples import BadSamples
 from .loader_state import LoaderState
-from .missing import Failed, make_all, make_missing
+from .made_here import MadeHere
+from .missing import make_all
 from .printed import show
 
 # Longest wait without a look at signals, seconds.
@@ -35,7 +35,7 @@ _INTEGERS = (int, np.integer)
 _NO_KEY = -1
 
 
-class Served:
+class Served(MadeHere):
     """Mixed in front of an iterator of torch's, whose attributes it reads. Yields nothing itself.
     One thread; of no use after fork."""
 
@@ -63,6 +63,7 @@ class Served:
         state.report.path, state.report.rng = captured.path, captured.plan.rng
         self._reference = state.take_reference(loader)
         self._comparison = comparison_of(loader, captured, self._reference, state)
+        self._make_here(BadSamples(loader, state.report, captured.name))
 
     # The session.
 
@@ -81,10 +82,11 @@ class Served:
 
     def _begin_lanes(self, **named: Any) -> None:
         """`named`: as Session.begin, less the base seed."""
-        self._made: dict[tuple[int, int], samples.Made] = {}
-        self._odd: dict[int, Any] = {}
+        self._made.clear()
+        self._odd.clear()
         self._lengths: dict[int, int] = {}
         self._state.report.epochs += 1
+        self._epoch = self._epoch + 1 if named.get("continue_lanes") else 0
         seed = self._base_seed & 0xFFFFFFFFFFFFFFFF
         captured = self._captured
         if isinstance(captured, NativePlan) and captured.plan.rng == "torch":
@@ -225,12 +227,14 @@ class Served:
 
     def _deliver(self, batch: Any) -> Any:
         """The batch as the program sees it."""
+        self._left_out = set()
         try:
             data = self._assemble(batch)
             if self._pin_memory and not isinstance(data, ExceptionWrapper):
                 data = _utils.pin_memory.pin_memory(data, self._pin_memory_device)
         finally:
-            samples_in_it = self._lengths.pop(batch.batch, batch.samples)
+            self._bad.take()
+            samples_in_it = self._lengths.pop(batch.batch, batch.samples) - len(self._left_out)
             self._state.report.delivered(self._captured.path, samples_in_it)
             if batch.missing:
                 self._state.report.made_here(self._captured.path, len(batch.missing))
@@ -248,18 +252,19 @@ class Served:
             self._comparison.delivered(batch, [])
             self._state.report.made_here(captured.path, len(batch.keys) - len(batch.missing))
             made = self._make_missing(batch, make_all)
-            return self._collate(batch.batch, list(made.values()))
+            return self._collate(batch.batch, [made[position] for position in sorted(made)])
         self._comparison.delivered(batch, fields)
         if batch.copy_advised:
             fields = captured.copies(fields)
         if not batch.missing:
             return self._batch(batch.batch, captured, fields)
         made = self._make_missing(batch)
-        stacks = captured.form is None and captured.targets is None
+        without = self._left_out
+        stacks = captured.form is None and captured.targets is None and not without
         if stacks and fields and samples.fill(fields, made, captured):
             return captured.batch(fields)
-        count = len(fields[0]) if fields else len(made)
-        return self._collate(batch.batch, samples.rows(fields, made, count, captured))
+        count = len(fields[0]) if fields else len(batch.keys)
+        return self._collate(batch.batch, samples.rows(fields, made, count, captured, without))
 
     def _unpickle(self, batch: Any) -> Any:
         """The batch, or the ExceptionWrapper of what was raised in its place."""
@@ -303,62 +308,6 @@ class Served:
         finally:
             _utils.worker._worker_info = None
         wrapped.reraise()
-
-    # Samples that only the dataset's own code can make.
-
-    def _make_missing(
-        self, batch: Any, way: Callable[..., dict[int, Any]] = make_missing
-    ) -> dict[int, Any]:
-        """The missing samples by position; by make_all, every one. Raises the first one's error."""
-        number = batch.batch
-        self._state.report.other_files += sum(samples.is_other_file(gap) for gap in batch.missing)
-        try:
-            return way(
-                batch,
-                make=partial(self._make, number),
-                made_before=lambda position: self._made.pop((number, position), None),
-                replan=lambda state: service.call(self._handle.raw.replan_lane, number, state),
-            )
-        except Failed as failed:
-            sample = failed.made
-        finally:
-            self._odd.pop(number, None)
-        samples.raise_made(sample.error, self._dataset, sample.key)
-        raise AssertionError("raise_made raises")
-
-    def _make_needed(self, needed: Any) -> None:
-        sample = self._make(
-            needed.batch, needed.position, needed.key, needed.torch_state, seed=None
-        )
-        sample.resolved = True
-        self._made[needed.batch, needed.position] = sample
-        service.call(
-            self._handle.raw.resolve_sample,
-            needed.batch,
-            needed.position,
-            sample.state_after,
-            sample.error is not None,
-        )
-
-    def _make(self, batch: int, position: int, key: int, torch_state: bytes, seed: Any) -> Any:
-        odd = self._odd.get(batch)
-        if odd == []:  # a batch of nothing draws nothing
-            return samples.Made(key, None, None, torch_state)
-        key = odd[position] if odd is not None else key
-        use_seed = seed if self._captured.plan.rng == "sample" else None
-        if self._lazy:  # as the stock loader: in this process
-            return samples.make(self._dataset, key, "", torch_state, use_seed)
-        ask = Ask(key, Start(torch_state, use_seed), self._where(batch))
-        try:
-            (made,) = self._reference.make([ask], math.inf)
-        except ReferenceLost as lost:
-            raise RuntimeError(f"DataLoader worker exited unexpectedly: {lost}") from None
-        return samples.Made(key, made.value, made.error, made.state_after)
-
-    def _where(self, batch: int) -> str:
-        if self._lazy:
-            return ""
-        return f"in DataLoader worker process {batch % self._num_workers}"
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:

@@ -11,6 +11,7 @@ from torch.utils.data.dataloader import (
     _SingleProcessDataLoaderIter,
 )
 
+from .bad_samples import BadSamples
 from .loader_state import LoaderState
 from .position import Placed, position_of
 
@@ -40,6 +41,7 @@ class _Local(Placed):
     _dataset_kind: int
 
     _state: LoaderState
+    _bad: BadSamples
     _left: float  # when next() returned last; 0: it has not
 
     def _next_data(self) -> Any:
@@ -55,6 +57,7 @@ class _Local(Placed):
         finally:
             self._left = time.perf_counter()
         self._position.batches += 1
+        self._bad.take()
         samples = batch_length(data) if self._auto_collation else 1
         self._state.report.delivered("local", samples, self._left - started, step)
         return data
@@ -85,6 +88,10 @@ class _Local(Placed):
 class LocalSingle(_Local, _SingleProcessDataLoaderIter):
     """A batch may take some ten microseconds: what is added to it is kept below one."""
 
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        self._dataset_fetcher = self._bad.over(self._dataset_fetcher, self._base_seed)
+
     def _next_index(self) -> Any:
         index = super()._next_index()
         # The sampler has begun, so its place needs no look any more.
@@ -104,6 +111,8 @@ class LocalSingle(_Local, _SingleProcessDataLoaderIter):
         except BaseException:
             self._left = time.perf_counter()
             raise
+        if self._bad.guard is not None:
+            self._bad.take()
         report, left, self._left = self._state.report, self._left, time.perf_counter()
         samples = batch_length(data) if self._auto_collation else 1
         self._position.batches += 1
@@ -123,6 +132,7 @@ def local_iterator(loader: Any, stock: Any, state: LoaderState) -> Any:
     """torch's own iterator for this loader."""
     state.report.path, state.report.rng = "local", ""
     if stock.__module__ != "torch.utils.data.dataloader":
+        BadSamples(loader, state.report, state.report.name).cannot()
         return stock(loader)  # somebody else's hook, after ours
     if loader.num_workers > 0:
         loader.check_worker_number_rationality()
@@ -138,7 +148,8 @@ def _start(iterator: Any, loader: Any, state: LoaderState) -> None:
     iterator.__dict__.pop("_next_index", None)
     iterator._position = position_of(loader, draws=True)
     state.report.epochs += 1
-    iterator.__init__(loader)
+    iterator._bad = BadSamples(loader, state.report, state.report.name)
+    iterator.__init__(iterator._bad.shown(loader))
     stock = type(iterator).__mro__[3]
     iterator._profile_name = f"enumerate(DataLoader)#{stock.__name__}.__next__"
     iterator._skip()

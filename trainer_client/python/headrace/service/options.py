@@ -16,6 +16,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 RNG_MODES = ("auto", "torch", "sample")
 ON_DIFFERENCE = ("raise", "warn")
 NO_WORKERS = ("local", "wait", "fail")
+ON_BAD_SAMPLE = ("raise", "skip", "substitute")
 WIRE_FORMS = ("auto", "uint8", "as-made")
 
 
@@ -40,7 +41,22 @@ class Options:
     on_difference: str = "raise"  # in next(), or "warn"
     # While no worker serves: the program makes samples itself, waits, or gets an error.
     no_workers: str = "local"
+    # What is done where a sample can't be made, and after how many of them the program ends (-1: any).
+    on_bad_sample: str = "raise"
+    max_bad_samples: int = -1
+    # Seconds for one sample; 0: any; -1: native_deadline for native ones, any for the program's code.
+    sample_deadline: float = -1.0
     wire: str = "auto"  # what crosses a network: "uint8", batches "as-made", or what costs less
+
+    @property
+    def native_deadline(self) -> float:
+        """Native samples take milliseconds, and another worker or the trainer makes the same bits."""
+        return 60.0 if self.sample_deadline < 0 else self.sample_deadline
+
+    @property
+    def code_deadline(self) -> float:
+        """The stock loader waits for the program's code as long as it takes."""
+        return max(0.0, self.sample_deadline)
 
 
 def is_off(environ: Mapping[str, str] = os.environ) -> bool:
@@ -83,6 +99,11 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
             environ, "HEADRACE_ON_DIFFERENCE", ON_DIFFERENCE, Options.on_difference
         ),
         no_workers=_one_of(environ, "HEADRACE_NO_WORKERS", NO_WORKERS, Options.no_workers),
+        on_bad_sample=_one_of(
+            environ, "HEADRACE_ON_BAD_SAMPLE", ON_BAD_SAMPLE, Options.on_bad_sample
+        ),
+        max_bad_samples=_count(environ, "HEADRACE_MAX_BAD_SAMPLES", Options.max_bad_samples),
+        sample_deadline=_seconds(environ, "HEADRACE_SAMPLE_DEADLINE", Options.sample_deadline),
         wire=_one_of(environ, "HEADRACE_WIRE", WIRE_FORMS, Options.wire),
     )
 
@@ -146,6 +167,19 @@ def _count(environ: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal():
         raise OptionError(f"{name}={text!r} is not a count: write a number, 0 or more")
     return int(text)
+
+
+def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
+    text = environ.get(name, "")
+    if not text:
+        return default
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 1e9:
+        raise OptionError(f"{name}={text!r} is no time: write a number of seconds, 0 for none")
+    return seconds
 
 
 def _size(environ: Mapping[str, str], name: str, default: int) -> int:

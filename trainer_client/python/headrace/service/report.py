@@ -28,6 +28,9 @@ _PLACED = {
 }  # fmt: skip
 
 
+_MOST_BAD_SAMPLES = 64  # that a report names
+
+
 def _worker_times() -> list[str]:
     return [name for name in binding.batch_metrics if name.endswith("_ns") and name not in _PLACED]
 
@@ -84,6 +87,9 @@ class LoaderReport:
     compared_samples: int = 0
     different_samples: int = 0
     other_files: int = 0  # samples made in the trainer, for a worker has other files than it
+    # Samples that could not be made, by what was done then, and the first of them.
+    bad_samples: dict[str, int] = field(default_factory=lambda: {"skip": 0, "substitute": 0})
+    first_bad_samples: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
     def add_reason(self, reason: str) -> bool:
@@ -92,6 +98,12 @@ class LoaderReport:
             return False
         self.reasons.append(reason)
         return True
+
+    def bad_sample(self, index: Any, path: str, cause: str, way: str) -> None:
+        self.bad_samples[way] = self.bad_samples.get(way, 0) + 1
+        if len(self.first_bad_samples) < _MOST_BAD_SAMPLES:
+            entry = {"index": index, "path": path, "cause": cause, "way": way}
+            self.first_bad_samples.append(entry)
 
     def delivered(self, path: str, samples: int, stall: float = 0.0, step: float = 0.0) -> None:
         """`stall` and `step` of loaders that stay in the trainer; of others the session knows."""
@@ -144,10 +156,10 @@ def say(report: LoaderReport, name: str, text: str) -> None:
     line = f"headrace: DataLoader({name}) {text}"
     if report.add_reason(text) and line not in _said:
         _said.add(line)
-        _print(line)
+        print_line(line)
 
 
-def _print(line: str) -> None:
+def print_line(line: str) -> None:
     """On a line of its own, also where a progress bar of tqdm's has not ended its one."""
     tqdm = sys.modules.get("tqdm.std")
     if tqdm is None or not getattr(tqdm.tqdm, "_instances", None):

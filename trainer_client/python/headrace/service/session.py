@@ -55,6 +55,7 @@ class SessionHandle:
             tell_draws=tell_draws,
             answer_names=answers.allowed(),
             closed_modules=answers.CLOSED,
+            sample_deadline=options.from_environment().native_deadline,
         )
         self._pid = os.getpid()
         self._report = report

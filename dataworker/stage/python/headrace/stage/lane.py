@@ -16,7 +16,7 @@ from typing import Any
 
 from ..process import fork_hooks, sockets
 from ..process.output import muted
-from . import functions, memory, wire
+from . import bad_samples, functions, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_requests import Again, Asked, Requests
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
@@ -168,6 +168,8 @@ class LanePort:
                     return None
                 raise queue.Empty
             item = self._take(asked)
+        if bad_samples.here is not None:
+            bad_samples.here.silent = self._silent  # they were told where they were made first
         return item
 
     def put(self, item: tuple[Any, Any]) -> None:
