@@ -395,8 +395,7 @@ void AddSessions(nb::module_& module) {
           nb::arg("gives_lanes") = false, nb::arg("compare_every") = SessionOptions().compare_every,
           nb::arg("only_worker") = -1, nb::arg("wire") = "auto", nb::arg("no_workers") = "fail",
           nb::arg("tell_draws") = false, nb::arg("answer_names") = std::vector<std::string>(),
-          nb::arg("closed_modules") = std::vector<std::string>(),
-          nb::arg("sample_deadline") = 60.0)
+          nb::arg("closed_modules") = std::vector<std::string>(), nb::arg("sample_deadline") = 60.0)
       .def("workers",
            [](ClientObject& self) {
              nb::list found;
