@@ -21,6 +21,7 @@
 #include "cli/signals.h"
 #include "cli/tenants.h"
 #include "net/exposure.h"
+#include "net/intake_gate.h"
 #include "net/keyring.h"
 #include "net/reactor.h"
 
@@ -189,6 +190,7 @@ std::string PoolHelp() {
 int Main(const Options& options) {
   InitLog("coordinator", options.embedded ? LogLevel::kError : LogLevel::kInfo);
   RaiseDescriptorLimit();
+  net::OpenIntakeGate(ReadAllowance().memory_bytes);
   if (options.embedded && options.directory.empty()) {
     return Fail(InvalidArgument("--embedded needs --dir, the private directory of its sockets"));
   }

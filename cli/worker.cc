@@ -2,9 +2,11 @@
 #include <memory>
 #include <string>
 
+#include "base/process/allowance.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "dataworker/worker/worker_main.h"
+#include "net/intake_gate.h"
 
 namespace headrace::cli {
 namespace {
@@ -18,6 +20,7 @@ int Work(const dataworker::WorkerOptions& given) {
   if (!options.listen.empty()) {
     if (Status s = CheckAddress(options.listen); !s.ok()) return Fail(s);
   }
+  net::OpenIntakeGate(ReadAllowance().memory_bytes);
   return dataworker::WorkerMain(options);
 }
 

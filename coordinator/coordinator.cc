@@ -30,6 +30,8 @@ namespace headrace::coordinator {
 namespace {
 
 constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
+// Answers that wait for peers, all together: a status of a large cluster is a megabyte.
+constexpr std::size_t kMostUnsentBytes = std::size_t{256} << 20;
 constexpr auto kComplainEvery = std::chrono::seconds(1);
 
 // Heartbeats after which an unneeded member of a pool is drained.
@@ -67,11 +69,11 @@ class CoordinatorImpl final : public Coordinator {
     rules_.suspect_after = options_.heartbeat * 3 / 2;
     rules_.job_lost_after = options_.heartbeat * options_.job_beats;
     HR_RETURN_IF_ERROR(options_.state_dir.empty() ? StartIds() : OpenJournal());
-    HR_TRY(socket_,
-           reactor_.BindRouter(
-               options_.listen,
-               {[this](net::Incoming&& message) { OnMessage(std::move(message)); },
-                [this](const std::string& peer, const Status& e) { OnInvalid(peer, e); }}));
+    net::SocketEvents events;
+    events.on_message = [this](net::Incoming&& message) { OnMessage(std::move(message)); };
+    events.on_invalid = [this](const std::string& peer, const Status& e) { OnInvalid(peer, e); };
+    events.most_unsent_bytes = kMostUnsentBytes;
+    HR_TRY(socket_, reactor_.BindRouter(options_.listen, std::move(events)));
     if (net::LoopbackInstead(options_.listen, socket_->endpoint())) {
       LogWarning("only this host reaches the coordinator: " + options_.listen + " is " +
                  socket_->endpoint() + " here; say --listen tcp://0.0.0.0:PORT for a pool");

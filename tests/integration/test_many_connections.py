@@ -18,20 +18,9 @@ from support.headrace_program import (
     wait_for,
     wait_for_answer,
 )
+from support.zmtp import HANDSHAKE
 
 PEERS = 5000
-
-# What a DEALER of ZeroMQ says first (ZMTP 3.1, mechanism NULL).
-GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
-METADATA = (
-    b"\x0bSocket-Type"
-    + (6).to_bytes(4, "big")
-    + b"DEALER"
-    + b"\x08Identity"
-    + (0).to_bytes(4, "big")
-)
-READY = b"\x05READY" + METADATA
-HANDSHAKE = GREETING + b"\x04" + bytes([len(READY)]) + READY
 
 
 @contextlib.contextmanager
