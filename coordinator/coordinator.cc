@@ -63,6 +63,7 @@ class CoordinatorImpl final : public Coordinator {
     rules_.plan.source_rate = options_.source_rate;
     rules_.plan.lease_all = options_.lease_all;
     rules_.native_check = BuiltinNativeCheck();
+    rules_.quotas = options_.quotas;
     rules_.version = kVersion;
     rules_.heartbeat = options_.heartbeat;
     rules_.worker_lost_after = options_.heartbeat * options_.worker_beats;
@@ -172,6 +173,7 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   void OnMessage(net::Incoming&& message) {
+    MakeNamesPlain(message.body);
     // Leases go to the peer that speaks for the job or worker.
     if (const auto* beat = std::get_if<wire::ConsumerHeartbeat>(&message.body)) {
       if (CheckSender(state_, *beat).ok()) consumers_[beat->job] = message.peer;

@@ -102,14 +102,13 @@ void Intake::TurnedAway() {
 }
 
 bool Intake::Admit(int fd, ByteSpan bytes) {
-  const std::uint64_t cookie = CookieOf(fd);
   std::string why;
   int largest = -1;  // another connection, which ends so that there is room for this one
   {
     const std::lock_guard lock(mutex_);
     const auto found = connections_.find(fd);
     if (found == connections_.end()) return true;
-    if (found->second.cookie != cookie) {  // a socket that we connected
+    if (found->second.cookie != CookieOf(fd)) {  // a socket that we connected
       Erase(found);
       return true;
     }
