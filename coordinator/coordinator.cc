@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +15,7 @@
 #include "base/process/stats.h"
 #include "base/version.h"
 #include "coordinator/drain_choice.h"
+#include "coordinator/held_answers.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/scaling/pool_growth.h"
@@ -81,7 +80,9 @@ class CoordinatorImpl final : public Coordinator {
     }
     HR_RETURN_IF_ERROR(StartPool());
     descriptors_.emplace(reactor_);
-    timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] { Dispatch(Tick{}); });
+    timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] {
+      if (!Behind()) Dispatch(Tick{});
+    });
     // Grants come before a worker from the journal is told of its jobs.
     Dispatch(Tick{});
     return Status::Ok();
@@ -110,15 +111,6 @@ class CoordinatorImpl final : public Coordinator {
   }
 
  private:
-  struct Outgoing {
-    std::string peer;
-    wire::Body body;
-  };
-  struct Held {
-    std::uint64_t sequence = 0;
-    std::vector<Outgoing> messages;
-  };
-
   [[nodiscard]] Status UnknownPolicy() const {
     std::string known;
     for (const std::string& name : policies_.Names()) known += (known.empty() ? "" : ", ") + name;
@@ -172,7 +164,19 @@ class CoordinatorImpl final : public Coordinator {
     return pool_->Grow(options_.workers);
   }
 
+  // Whether the journal's disk hangs. What peers say is dropped then: they say it again. So neither
+  // the journal's queue nor the answers that wait for it grow without end.
+  [[nodiscard]] bool Behind() const {
+    return journal_ && (journal_->waiting() >= Journal::kMostWaiting || held_.full());
+  }
+
   void OnMessage(net::Incoming&& message) {
+    if (Behind()) {
+      return Complain(
+          Unavailable("the disk of the journal does not answer; nothing is heeded until "
+                      "it does state_dir=" +
+                      options_.state_dir));
+    }
     MakeNamesPlain(message.body);
     // Leases go to the peer that speaks for the job or worker.
     if (const auto* beat = std::get_if<wire::ConsumerHeartbeat>(&message.body)) {
@@ -305,27 +309,18 @@ class CoordinatorImpl final : public Coordinator {
 
   void Deliver(const std::vector<Update>& durable, std::vector<Outgoing> messages) {
     if (!durable.empty()) {
-      const std::uint64_t sequence = ++appended_;
-      held_.push_back({sequence, std::move(messages)});
-      journal_->Append(durable, [this, sequence, alive = std::weak_ptr(alive_)] {
-        reactor_.Post([this, sequence, alive] {
-          if (!alive.expired()) OnDurable(sequence);
+      const std::uint64_t number = held_.HoldForNew(std::move(messages));
+      journal_->Append(durable, [this, number, alive = std::weak_ptr(alive_)] {
+        reactor_.Post([this, number, alive] {
+          if (alive.expired()) return;
+          for (const Outgoing& message : held_.Release(number)) Send(message);
         });
       });
       if (journal_->compaction_due()) journal_->Compact(state_.Snapshot());
     } else if (!held_.empty()) {
-      // It may speak of updates that are not durable yet, so it waits for them.
-      auto& last = held_.back().messages;
-      std::move(messages.begin(), messages.end(), std::back_inserter(last));
+      held_.HoldForLast(std::move(messages));
     } else {
       for (const Outgoing& message : messages) Send(message);
-    }
-  }
-
-  void OnDurable(std::uint64_t sequence) {
-    while (!held_.empty() && held_.front().sequence <= sequence) {
-      for (const Outgoing& message : held_.front().messages) Send(message);
-      held_.pop_front();
     }
   }
 
@@ -359,8 +354,7 @@ class CoordinatorImpl final : public Coordinator {
   std::optional<net::DescriptorWatch> descriptors_;
   std::map<JobId, std::string> consumers_;   // peers
   std::map<WorkerId, std::string> workers_;  // peers
-  std::uint64_t appended_ = 0;
-  std::deque<Held> held_;  // until they are durable
+  HeldAnswers held_;
   SteadyTime last_complaint_;
   PoolSizer sizer_;
   PoolGrowth growth_;
