@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/plain_text.h"
 
 namespace headrace {
 namespace {
@@ -58,7 +59,13 @@ void InitLog(std::string_view process_name, LogLevel default_level) {
                         " %v");
 }
 
-void Log(LogLevel level, std::string_view line) { Logger()->log(ToSpdlog(level), "{}", line); }
+void Log(LogLevel level, std::string_view line) {
+  if (IsPlainText(line)) {
+    Logger()->log(ToSpdlog(level), "{}", line);
+  } else {  // a file's or a peer's name is in it
+    Logger()->log(ToSpdlog(level), "{}", PlainText(line));
+  }
+}
 
 void CheckFailed(const char* file, int line, const char* expression) {
   Logger()->critical("{}:{}: check failed: {}", file, line, expression);

@@ -11,7 +11,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
 // overrides the level. Lines go to stderr. Call once, before threads start.
 void InitLog(std::string_view process_name, LogLevel default_level);
 
-// Writes one structured line: "message key=value key=value". Thread-safe.
+// Writes one structured line: "message key=value key=value". Stays one line whatever is in it: see
+// PlainText. Thread-safe.
 void Log(LogLevel level, std::string_view line);
 inline void LogDebug(std::string_view line) { Log(LogLevel::kDebug, line); }
 inline void LogInfo(std::string_view line) { Log(LogLevel::kInfo, line); }

@@ -97,6 +97,10 @@
 #define HEADRACE_WORKER_METRICS(X)                                                                 \
   X(f64, cpu_seconds, 2, kSeconds, kCounter, "CPU", "CPU time of the process and its stage hosts") \
   X(u64, resident_bytes, 3, kBytes, kGauge, "MEMORY", "memory of the process")                     \
+  X(u64, memory_limit_bytes, 13, kBytes, kGauge, "LIMIT",                                          \
+    "memory that the process may use for its work (--memory)")                                     \
+  X(u64, work_bytes, 14, kBytes, kGauge, "",                                                       \
+    "memory that batches, large pictures, and jobs' code and tables take")                         \
   X(u64, cache_bytes, 4, kBytes, kGauge, "CACHE", "memory that the cache takes")                   \
   X(u64, cache_hits, 5, kCount, kCounter, "", "samples that were found in the cache")              \
   X(u64, cache_misses, 6, kCount, kCounter, "", "samples that were not found in the cache")        \

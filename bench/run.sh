@@ -30,6 +30,7 @@ for script in throughput trainer_cost lifecycle resume fallback lazy code captur
   echo "== $script"
   "$python" "bench/e2e/$script.py" "$@"
 done
+"$python" bench/e2e/restart.py
 for script in estimator_grid two_jobs ramp single_job; do
   echo "== elastic/$script"
   "$python" "bench/elastic/$script.py" --data "$photos"

@@ -21,6 +21,7 @@
 #include "cli/signals.h"
 #include "cli/tenants.h"
 #include "net/exposure.h"
+#include "net/intake_gate.h"
 #include "net/keyring.h"
 #include "net/reactor.h"
 
@@ -42,6 +43,7 @@ struct Options {
   std::uint64_t cache_bytes = 0;  // for all local workers together
   std::uint64_t stage_memory = 0;
   std::vector<std::string> allowed_roots;
+  coordinator::Quotas quotas;
   std::int64_t heartbeat_ms = 1000;
   bool embedded = false;
   std::string directory;
@@ -134,6 +136,7 @@ Status Coordinate(const Options& options) {
   wanted.worker_command = [&](const std::string& endpoint) {
     return WorkerCommand(options, binary, endpoint);
   };
+  wanted.quotas = options.quotas;
   wanted.heartbeat = std::chrono::milliseconds(options.heartbeat_ms);
   if (options.embedded) {
     wanted.may_be_followed = false;
@@ -189,6 +192,7 @@ std::string PoolHelp() {
 int Main(const Options& options) {
   InitLog("coordinator", options.embedded ? LogLevel::kError : LogLevel::kInfo);
   RaiseDescriptorLimit();
+  net::OpenIntakeGate(ReadAllowance().memory_bytes);
   if (options.embedded && options.directory.empty()) {
     return Fail(InvalidArgument("--embedded needs --dir, the private directory of its sockets"));
   }
@@ -236,6 +240,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   AddMemory(*command, "--cache", options->cache_bytes,
             "Memory cache of all local workers together, for example 2G [default: 0]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
+  for (Quota* quota : options->quotas.All()) AddQuota(*command, *quota);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
       ->check(CLI::Range(10, 60'000))
       ->type_name("MS")

@@ -42,6 +42,18 @@ void AddKeys(CLI::App& command) {
       ->type_name("DIR");
 }
 
+void AddQuota(CLI::App& command, Quota& quota) {
+  CLI::Option* option = command.add_option(
+      std::string(quota.option), quota.most,
+      "Most " + std::string(quota.what) + "; beyond it " + std::string(quota.after));
+  if (quota.bytes) {
+    option->transform(CLI::AsSizeValue(false))->type_name("SIZE");
+  } else {
+    option->type_name("N");
+  }
+  option->capture_default_str();
+}
+
 void AddInsecure(CLI::App& command, bool& insecure) {
   command.add_flag("--insecure", insecure,
                    "Listen where other hosts reach it, without keys: whoever reaches it can run "

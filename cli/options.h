@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/process/allowance.h"
+#include "base/quota.h"
 
 // Options that more than one subcommand has.
 namespace headrace::cli {
@@ -45,6 +46,8 @@ void AddSharedThreads(CLI::App& command, Value& threads) {
 // Adds --keys for a subcommand that uses TCP: it sets HEADRACE_KEYS for this process and those that
 // it starts. KeysDirectory reads it.
 void AddKeys(CLI::App& command);
+// Adds the quota's option.
+void AddQuota(CLI::App& command, Quota& quota);
 // Adds --insecure for a server.
 void AddInsecure(CLI::App& command, bool& insecure);
 void AddParentPid(CLI::App& command, std::int64_t& pid);

@@ -2,9 +2,11 @@
 #include <memory>
 #include <string>
 
+#include "base/process/allowance.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "dataworker/worker/worker_main.h"
+#include "net/intake_gate.h"
 
 namespace headrace::cli {
 namespace {
@@ -18,6 +20,8 @@ int Work(const dataworker::WorkerOptions& given) {
   if (!options.listen.empty()) {
     if (Status s = CheckAddress(options.listen); !s.ok()) return Fail(s);
   }
+  const std::uint64_t memory = options.memory_bytes;
+  net::OpenIntakeGate(memory > 0 ? memory : ReadAllowance().memory_bytes);
   return dataworker::WorkerMain(options);
 }
 
@@ -55,6 +59,11 @@ void AddWorker(CLI::App& app, Action& chosen) {
            "Most samples that are asked of sources at the same time [default: 256]");
   AddCount(*command, "--io-threads", options->io_threads,
            "Most threads that wait for files [default: 16]");
+  AddMemory(*command, "--memory", options->memory_bytes,
+            "What it may use of the host's memory, cache and all, without the processes of a "
+            "program's own Python code [default: what the host or the container allows, less a "
+            "sixteenth]");
+  for (Quota* quota : options->quotas.All()) AddQuota(*command, *quota);
   AddLimits(*command, options->stage_memory, options->allowed_roots);
   AddParentPid(*command, options->parent_pid);
   command->add_flag("--local", options->local,

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +14,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "coordinator/drain_choice.h"
+#include "coordinator/held_answers.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/scaling/pool_growth.h"
@@ -27,6 +26,8 @@ namespace headrace::coordinator {
 namespace {
 
 constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
+// Answers that wait for peers, all together: a status of a large cluster is a megabyte.
+constexpr std::size_t kMostUnsentBytes = std::size_t{256} << 20;
 constexpr auto kComplainEvery = std::chrono::seconds(1);
 
 // Heartbeats after which an unneeded member of a pool is drained.
@@ -57,6 +58,7 @@ class CoordinatorImpl final : public Coordinator {
     rules_.plan.source_rate = options_.source_rate;
     rules_.plan.lease_all = options_.lease_all;
     rules_.native_check = BuiltinNativeCheck();
+    rules_.quotas = options_.quotas;
     rules_.version = kVersion;
     rules_.heartbeat = options_.heartbeat;
     rules_.worker_lost_after = options_.heartbeat * options_.worker_beats;
@@ -64,18 +66,20 @@ class CoordinatorImpl final : public Coordinator {
     rules_.job_lost_after = options_.heartbeat * options_.job_beats;
     const bool journalled = options_.open_journal || !options_.state_dir.empty();
     HR_RETURN_IF_ERROR(journalled ? OpenJournal() : StartIds());
-    HR_TRY(socket_,
-           reactor_.BindRouter(
-               options_.listen,
-               {[this](net::Incoming&& message) { OnMessage(std::move(message)); },
-                [this](const std::string& peer, const Status& e) { OnInvalid(peer, e); }}));
+    net::SocketEvents events;
+    events.on_message = [this](net::Incoming&& message) { OnMessage(std::move(message)); };
+    events.on_invalid = [this](const std::string& peer, const Status& e) { OnInvalid(peer, e); };
+    events.most_unsent_bytes = kMostUnsentBytes;
+    HR_TRY(socket_, reactor_.BindRouter(options_.listen, std::move(events)));
     if (net::LoopbackInstead(options_.listen, socket_->endpoint())) {
       LogWarning("only this host reaches the coordinator: " + options_.listen + " is " +
                  socket_->endpoint() + " here; say --listen tcp://0.0.0.0:PORT for a pool");
     }
     HR_RETURN_IF_ERROR(StartPool());
     descriptors_.emplace(reactor_);
-    timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] { Dispatch(Tick{}); });
+    timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] {
+      if (!Behind()) Dispatch(Tick{});
+    });
     // Grants come before a worker from the journal is told of its jobs.
     Dispatch(Tick{});
     return Status::Ok();
@@ -104,15 +108,6 @@ class CoordinatorImpl final : public Coordinator {
   }
 
  private:
-  struct Outgoing {
-    std::string peer;
-    wire::Body body;
-  };
-  struct Held {
-    std::uint64_t sequence = 0;
-    std::vector<Outgoing> messages;
-  };
-
   [[nodiscard]] Status UnknownPolicy() const {
     std::string known;
     for (const std::string& name : policies_.Names()) known += (known.empty() ? "" : ", ") + name;
@@ -166,7 +161,20 @@ class CoordinatorImpl final : public Coordinator {
     return pool_->Grow(options_.workers);
   }
 
+  // Whether the journal's disk hangs. What peers say is dropped then: they say it again. So neither
+  // the journal's queue nor the answers that wait for it grow without end.
+  [[nodiscard]] bool Behind() const {
+    return journal_ && (journal_->waiting() >= Journal::kMostWaiting || held_.full());
+  }
+
   void OnMessage(net::Incoming&& message) {
+    if (Behind()) {
+      return Complain(
+          Unavailable("the disk of the journal does not answer; nothing is heeded until "
+                      "it does state_dir=" +
+                      options_.state_dir));
+    }
+    MakeNamesPlain(message.body);
     // Leases go to the peer that speaks for the job or worker.
     if (const auto* beat = std::get_if<wire::ConsumerHeartbeat>(&message.body)) {
       if (CheckSender(state_, *beat).ok()) consumers_[beat->job] = message.peer;
@@ -298,27 +306,18 @@ class CoordinatorImpl final : public Coordinator {
 
   void Deliver(const std::vector<Update>& durable, std::vector<Outgoing> messages) {
     if (!durable.empty()) {
-      const std::uint64_t sequence = ++appended_;
-      held_.push_back({sequence, std::move(messages)});
-      journal_->Append(durable, [this, sequence, alive = std::weak_ptr(alive_)] {
-        reactor_.Post([this, sequence, alive] {
-          if (!alive.expired()) OnDurable(sequence);
+      const std::uint64_t number = held_.HoldForNew(std::move(messages));
+      journal_->Append(durable, [this, number, alive = std::weak_ptr(alive_)] {
+        reactor_.Post([this, number, alive] {
+          if (alive.expired()) return;
+          for (const Outgoing& message : held_.Release(number)) Send(message);
         });
       });
       if (journal_->compaction_due()) journal_->Compact(state_.Snapshot());
     } else if (!held_.empty()) {
-      // It may speak of updates that are not durable yet, so it waits for them.
-      auto& last = held_.back().messages;
-      std::move(messages.begin(), messages.end(), std::back_inserter(last));
+      held_.HoldForLast(std::move(messages));
     } else {
       for (const Outgoing& message : messages) Send(message);
-    }
-  }
-
-  void OnDurable(std::uint64_t sequence) {
-    while (!held_.empty() && held_.front().sequence <= sequence) {
-      for (const Outgoing& message : held_.front().messages) Send(message);
-      held_.pop_front();
     }
   }
 
@@ -352,8 +351,7 @@ class CoordinatorImpl final : public Coordinator {
   std::optional<net::DescriptorWatch> descriptors_;
   std::map<JobId, std::string> consumers_;   // peers
   std::map<WorkerId, std::string> workers_;  // peers
-  std::uint64_t appended_ = 0;
-  std::deque<Held> held_;  // until they are durable
+  HeldAnswers held_;
   SteadyTime last_complaint_;
   PoolSizer sizer_;
   PoolGrowth growth_;

@@ -41,6 +41,7 @@ struct CoordinatorOptions {
   // Makes the command line of a worker from the coordinator's endpoint as seen from the worker's
   // host.
   std::function<std::vector<std::string>(const std::string& endpoint)> worker_command;
+  Quotas quotas = {};
   Duration heartbeat = std::chrono::seconds(1);
   std::int32_t worker_beats = 5;  // missed by a worker before it is lost
   std::int32_t job_beats = 10;    // missed by a job's client before it is lost

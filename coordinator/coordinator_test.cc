@@ -119,6 +119,17 @@ TEST_F(CoordinatorTest, AStrangersHeartbeatDoesNotDivertLeases) {
   EXPECT_THAT(worker->Await<wire::WorkerDirective>().jobs, IsEmpty());
 }
 
+TEST_F(CoordinatorTest, ANameThatFakesALineIsPlainFromTheBeginning) {
+  StartCoordinator();
+  auto client = Peer();
+  wire::OpenJob open = Open("token-of-job");
+  open.name = "train.py\n2026 I all is well\x1b[2K";
+  EXPECT_TRUE(client->Ask<wire::JobOpened>(open).status.ok());
+  const auto status = client->Ask<wire::ClusterStatus>(wire::StatusQuery{2});
+  ASSERT_THAT(status.jobs, SizeIs(1));
+  EXPECT_EQ(status.jobs[0].name, "train.py\\x0a2026 I all is well\\x1b[2K");
+}
+
 TEST_F(CoordinatorTest, LeasesArePushedAsSoonAsAWorkerIsThere) {
   StartCoordinator();
   auto client = Peer();

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <variant>
 
+#include "base/plain_text.h"
 #include "base/secret.h"
 #include "schemas/wire/bad_samples.h"
 #include "schemas/wire/unfit_workers.h"
@@ -70,6 +72,52 @@ std::vector<wire::UnfitWorker> LeasedUnfit(std::vector<wire::UnfitWorker> unfit,
   return wire::Bounded(std::move(unfit));
 }
 
+Status CheckRoom(const Quotas& quotas, const State& state, const wire::OpenJob& m) {
+  HR_RETURN_IF_ERROR(quotas.jobs.Check(state.jobs().size() + 1));
+  const auto of_tenant = std::ranges::count_if(
+      state.jobs(), [&](const auto& job) { return job.second.spec.tenant == m.tenant; });
+  return quotas.jobs_of_a_tenant.Check(static_cast<std::uint64_t>(of_tenant) + 1);
+}
+
+Status CheckRoom(const Quotas& quotas, const Job& job, std::uint64_t plan_bytes) {
+  HR_RETURN_IF_ERROR(quotas.plan_bytes.Check(plan_bytes));
+  return quotas.sessions.Check(job.sessions.size() + 1);
+}
+
+Status CheckRoom(const Quotas& quotas, const State& state) {
+  return quotas.workers.Check(state.workers().size() + 1);
+}
+
+void MakeNamesPlain(wire::Body& body) {
+  const auto plain = [](std::string& name) {
+    if (name.size() > kMostNameBytes || !IsPlainText(name)) name = PlainText(name, kMostNameBytes);
+  };
+  if (auto* job = std::get_if<wire::OpenJob>(&body)) {
+    plain(job->name);
+    plain(job->tenant);
+    plain(job->group);
+    plain(job->version);
+    plain(job->host.hostname);
+    plain(job->host.boot_id);
+  } else if (auto* session = std::get_if<wire::OpenSession>(&body)) {
+    plain(session->plan.name);
+  } else if (auto* worker = std::get_if<wire::RegisterWorker>(&body)) {
+    plain(worker->info.version);
+    plain(worker->info.host.hostname);
+    plain(worker->info.host.boot_id);
+    for (wire::TierBytes& tier : worker->info.tiers) plain(tier.tier);
+  } else if (auto* beat = std::get_if<wire::WorkerHeartbeat>(&body)) {
+    for (wire::TierUse& tier : beat->tiers) plain(tier.tier);
+  } else if (auto* client = std::get_if<wire::ConsumerHeartbeat>(&body)) {
+    for (wire::UnfitWorker& unfit : client->unfit) {
+      if (!IsPlainText(unfit.reason)) unfit.reason = PlainText(unfit.reason);
+    }
+    for (wire::SessionLoad& load : client->sessions) {
+      for (wire::TierHits& tier : load.tiers) plain(tier.tier);
+    }
+  }
+}
+
 Status CheckText(std::string_view what, const std::string& text) {
   if (text.size() <= kMaxTextChars) return Status::Ok();
   return InvalidArgument(std::string(what) + " of " + std::to_string(text.size()) +
@@ -98,6 +146,10 @@ Status CheckMessage(const wire::RegisterWorker& m) {
   }
   for (const std::string& endpoint : m.info.endpoints) {
     HR_RETURN_IF_ERROR(CheckText("endpoint", endpoint));
+    if (!IsPlainText(endpoint)) return InvalidArgument("an endpoint with control characters");
+  }
+  if (!IsPlainText(m.info.arena_path)) {
+    return InvalidArgument("an arena path with control characters");
   }
   HR_RETURN_IF_ERROR(CheckText("arena path", m.info.arena_path));
   return CheckText("host name", m.info.host.hostname);

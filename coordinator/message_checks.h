@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "coordinator/quotas.h"
 #include "coordinator/state/state.h"
 #include "schemas/wire/control.h"
+#include "schemas/wire/message.h"
 
 // Checks on peers' messages beyond their form, so that no message takes unbounded room in the
 // coordinator's state. kInvalidArgument names the field.
@@ -20,6 +22,14 @@ namespace headrace::coordinator {
 // yet. Bounded.
 [[nodiscard]] std::vector<wire::BadSample> NewlyHeldBack(const State& state,
                                                          const wire::ConsumerHeartbeat& m);
+// Whether there is room for another job, a loader of a job, another worker. kUnsupported: not
+// within the quotas.
+[[nodiscard]] Status CheckRoom(const Quotas& quotas, const State& state, const wire::OpenJob& m);
+[[nodiscard]] Status CheckRoom(const Quotas& quotas, const Job& job, std::uint64_t plan_bytes);
+[[nodiscard]] Status CheckRoom(const Quotas& quotas, const State& state);
+// Makes the names in the message plain and short (base/plain_text.h). They go into logs, tables,
+// metrics and the journal; this is the one place where they enter.
+void MakeNamesPlain(wire::Body& body);
 // What is kept of a client's words about its workers: of those that it leases, and bounded.
 [[nodiscard]] std::vector<wire::UnfitWorker> LeasedUnfit(std::vector<wire::UnfitWorker> unfit,
                                                          const std::set<WorkerId>& leases);

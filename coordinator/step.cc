@@ -16,7 +16,6 @@
 namespace headrace::coordinator {
 namespace {
 
-constexpr std::size_t kMaxSessions = 4096;
 // Largest number of jobs and workers together for which every change is planned at once. That takes
 // a millisecond or two. A larger plan takes tens of milliseconds. After a restart, thousands of
 // changes may come in a moment. They wait for the plan at the end of the period.
@@ -174,8 +173,9 @@ class Stepper {
     reply.request = m.request;
     reply.heartbeat_ms = HeartbeatMs();
     reply.status = CheckMessage(m);
-    if (!reply.status.ok()) return Answer(peer, std::move(reply));
     const Job* known = state().FindJobByToken(m.token);
+    if (reply.status.ok() && !known) reply.status = CheckRoom(rules_.quotas, state(), m);
+    if (!reply.status.ok()) return Answer(peer, std::move(reply));
     AddJob add{known ? known->spec.job : state().next_job(),
                known ? known->spec.consumer : state().next_consumer(),
                m.token,
@@ -217,17 +217,15 @@ class Stepper {
     const Job* job = state().FindJob(m.job);
     if (!m.session.valid()) return InvalidArgument("session without id");
     HR_RETURN_IF_ERROR(CheckText("plan name", m.plan.name));
-    const std::uint64_t hash = HashBytes(wire::EncodePlan(m.plan));
+    const auto encoded = wire::EncodePlan(m.plan);
+    const std::uint64_t hash = HashBytes(encoded);
     Emit(SeeConsumer{m.job, now_.steady, {}, false, {}});
     if (const auto it = job->sessions.find(m.session); it != job->sessions.end()) {
       if (it->second.plan_hash == hash) return it->second.split;
       return InvalidArgument("session " + std::to_string(m.session.value) +
                              " is open with another plan");
     }
-    if (job->sessions.size() >= kMaxSessions) {
-      return ResourceExhausted(Text(m.job) + " has " + std::to_string(kMaxSessions) +
-                               " open sessions; close some");
-    }
+    HR_RETURN_IF_ERROR(CheckRoom(rules_.quotas, *job, encoded.size()));
     NativeForm form;
     HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check, &form));
     std::int64_t rows = 0;
@@ -245,7 +243,7 @@ class Stepper {
     const Job* job = state().FindJob(m.job);
     std::vector<wire::SessionLoad> loads = m.sessions;
     std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
-    if (loads.size() > kMaxSessions) loads.resize(kMaxSessions);
+    if (loads.size() > job->sessions.size()) loads.resize(job->sessions.size());
     if (job->phase == Job::Phase::kLost) Change(ReviveJob{m.job});
     Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true, LeasedUnfit(m.unfit, job->leases),
                      wire::Bounded(m.bad)});
@@ -285,6 +283,7 @@ class Stepper {
     reply.status = CheckMessage(m);
     const Worker* known = state().FindWorkerByToken(m.token);
     if (reply.status.ok() && m.info.local && !known) reply.status = CheckNeeded(state(), m.info);
+    if (reply.status.ok() && !known) reply.status = CheckRoom(rules_.quotas, state());
     if (!reply.status.ok()) return Answer(peer, std::move(reply));
     AddWorker add{m.token, m.info};
     add.info.pass.clear();

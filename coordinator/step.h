@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "coordinator/cluster_planner.h"
+#include "coordinator/quotas.h"
 #include "coordinator/split/splitter.h"
 #include "coordinator/state/state.h"
 #include "coordinator/state/update.h"
@@ -55,6 +56,7 @@ struct Rules {
   Duration forget_after = std::chrono::minutes(10);
   PlanRules plan;
   NativeCheck native_check;
+  Quotas quotas;
   std::string version;  // this release
 };
 

@@ -239,7 +239,7 @@ TEST_F(KeysTest, APlainPeerAndAKeyedServerDoNotTalk) {
 TEST_F(KeysTest, WhileNobodyAnswersForAdmissionNothingComesIn) {
   auto keys = Keyring::Open(Keys(), {Role::kCoordinator});
   ASSERT_TRUE(keys.ok());
-  auto server = ZmqSocket::Bind(MakeContext(1, *keys), "tcp://127.0.0.1:*");
+  auto server = ZmqSocket::Bind(MakeContext(1, *keys), "tcp://127.0.0.1:*", SIZE_MAX);
   ASSERT_TRUE(server.ok()) << server.status().ToString();
   Peer peer(Keys(), Role::kTrainer, (*server)->endpoint());
   peer.Send(wire::StatusQuery{});
@@ -252,13 +252,13 @@ TEST_F(KeysTest, WhileNobodyAnswersForAdmissionNothingComesIn) {
 TEST_F(KeysTest, OnlyItsUserConnectsToAUnixSocket) {
   const std::string path = root_ + "/control";
   const mode_t before = ::umask(0);
-  auto server = ZmqSocket::Bind(MakeContext(1, nullptr), "ipc://" + path);
+  auto server = ZmqSocket::Bind(MakeContext(1, nullptr), "ipc://" + path, SIZE_MAX);
   ::umask(before);
   ASSERT_TRUE(server.ok()) << server.status().ToString();
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_TRUE(
-      ZmqSocket::Bind(MakeContext(1, nullptr), "ipc://@headrace-test-" + std::to_string(::getpid()))
-          .ok());
+  EXPECT_TRUE(ZmqSocket::Bind(MakeContext(1, nullptr),
+                              "ipc://@headrace-test-" + std::to_string(::getpid()), SIZE_MAX)
+                  .ok());
 }
 
 TEST_F(KeysTest, AServerWithAnotherKeyIsNotTalkedTo) {

@@ -103,7 +103,8 @@ class ReactorImpl final : public Reactor {
       HR_TRY(admission_, ZapHandler::Open(core_->context(), core_->clock()));
       core_->WatchFd(admission_->fd(), [admission = admission_.get()] { admission->Serve(); });
     }
-    return Adopt(ZmqSocket::Bind(core_->context(), endpoint), std::move(events));
+    return Adopt(ZmqSocket::Bind(core_->context(), endpoint, events.most_unsent_bytes),
+                 std::move(events));
   }
 
   Result<std::unique_ptr<Socket>> ConnectDealer(const std::string& endpoint,

@@ -71,6 +71,9 @@ struct SocketEvents {
   // ZeroMQ had handed on. What was sent on it may be lost. ZeroMQ connects again in the background, as another peer. Not
   // called where the other host falls silent: the kernel does not know.
   std::function<void()> on_disconnected;
+  // For BindRouter: bytes that may wait for all peers together. Beyond it, only a peer that has nothing
+  // waiting gets more, so peers that do not read keep nobody from those that do.
+  std::size_t most_unsent_bytes = std::size_t{3} << 30;
   // For ConnectDealer: what the server is. With keys, a server without that role's key gets nothing.
   wire::Role server = wire::Role::kCoordinator;
 };

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "net/endpoint_internal.h"
+#include "net/intake.h"
 #include "net/keyring.h"
 #include "net/zmq_socket_internal.h"
 
@@ -16,7 +17,7 @@ namespace headrace::net {
 namespace {
 
 constexpr int kLingerMs = 200;
-constexpr int kHandshakeMs = 5000;             // with keys
+constexpr int kHandshakeMs = 5000;
 constexpr int kReceiveQueueMessages = 100;     // further messages wait in the peer's memory
 constexpr std::size_t kCopyBelowBytes = 1024;  // a copy costs less than an allocation and a count
 constexpr std::size_t kMaxIdlePeers = 256;
@@ -36,12 +37,14 @@ ByteSpan AsSpan(const zmq::message_t& frame) {
 struct ZmqSocket::FrameHolder {
   std::shared_ptr<const void> owner;
   std::shared_ptr<Counter> counter;
+  std::shared_ptr<Counter> total;
   std::size_t bytes = 0;
 };
 
 void ZmqSocket::Release(void*, void* hint) noexcept {
   const std::unique_ptr<FrameHolder> holder(static_cast<FrameHolder*>(hint));
   holder->counter->fetch_sub(holder->bytes, std::memory_order_relaxed);
+  holder->total->fetch_sub(holder->bytes, std::memory_order_relaxed);
 }
 
 ZmqSocket::ZmqSocket(std::shared_ptr<Context> context, SocketKind kind, void* socket)
@@ -134,7 +137,11 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Open(std::shared_ptr<Context> cont
   socket->Set(ZMQ_RECONNECT_IVL_MAX, 2000);
   socket->Set(ZMQ_BACKLOG, 1024);
   socket->Set(ZMQ_IPV6, endpoint.find('[') != std::string::npos);
-  if (kind == SocketKind::kRouter) socket->Set(ZMQ_ROUTER_MANDATORY, 1);
+  if (kind == SocketKind::kRouter) {
+    socket->Set(ZMQ_ROUTER_MANDATORY, 1);
+    // A peer that connects and then says nothing has its descriptor for so long.
+    socket->Set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+  }
   const std::int64_t max_frame = kMaxFrameBytes;
   HR_CHECK(zmq_setsockopt(handle, ZMQ_MAXMSGSIZE, &max_frame, sizeof(max_frame)) == 0);
   std::size_t size = sizeof(socket->fd_);
@@ -143,9 +150,11 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Open(std::shared_ptr<Context> cont
 }
 
 Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Bind(std::shared_ptr<Context> context,
-                                                   const std::string& endpoint) {
+                                                   const std::string& endpoint,
+                                                   std::size_t most_unsent) {
   HR_RETURN_IF_ERROR(CheckIpcPathIsFree(endpoint));
   HR_TRY(auto socket, Open(std::move(context), SocketKind::kRouter, endpoint));
+  socket->most_unsent_ = most_unsent;
   HR_RETURN_IF_ERROR(socket->Guard(endpoint, wire::Role::kLocal));
   if (zmq_bind(socket->socket_, endpoint.c_str()) != 0) return EndpointError(errno, endpoint);
   std::array<char, 512> actual{};
@@ -185,7 +194,7 @@ void ZmqSocket::ForgetIdlePeers() {
 }
 
 void ZmqSocket::Fill(zmq_msg_t* frame, PayloadFrame payload,
-                     const std::shared_ptr<Counter>& counter) {
+                     const std::shared_ptr<Counter>& counter) const {
   const std::size_t size = payload.data.size();
   if (size < kCopyBelowBytes || !payload.owner) {
     HR_CHECK(zmq_msg_init_size(frame, size) == 0);
@@ -193,7 +202,8 @@ void ZmqSocket::Fill(zmq_msg_t* frame, PayloadFrame payload,
     return;
   }
   counter->fetch_add(size, std::memory_order_relaxed);
-  auto* holder = new FrameHolder{std::move(payload.owner), counter, size};
+  total_->fetch_add(size, std::memory_order_relaxed);
+  auto* holder = new FrameHolder{std::move(payload.owner), counter, total_, size};
   // ZeroMQ only reads these bytes.
   auto* data = const_cast<std::byte*>(payload.data.data());
   HR_CHECK(zmq_msg_init_data(frame, data, size, &ZmqSocket::Release, holder) == 0);
@@ -218,6 +228,12 @@ Status ZmqSocket::Send(std::string_view peer, const wire::Body& body,
   const std::size_t queued = counter->load(std::memory_order_relaxed);
   if (queued != 0 && queued + bytes > limit) {
     return Unavailable("the peer does not read: " + std::to_string(queued) + " bytes wait for it");
+  }
+  // Many that do not read have a bound together. Who reads has nothing waiting.
+  const std::size_t total = total_->load(std::memory_order_relaxed);
+  if (queued != 0 && total + bytes > most_unsent_) {
+    return Unavailable("peers do not read: " + std::to_string(total) + " bytes wait for them, " +
+                       std::to_string(queued) + " for this one");
   }
 
   // Once the first frame is accepted, all others must follow, or the next message is cut.
@@ -252,6 +268,7 @@ Status ZmqSocket::Send(std::string_view peer, const wire::Body& body,
 bool ZmqSocket::ReceiveFrames() {
   frames_.clear();
   too_many_frames_ = false;
+  std::size_t count = 0;
   bool more = true;
   while (more) {
     zmq::message_t frame;
@@ -266,6 +283,12 @@ bool ZmqSocket::ReceiveFrames() {
     } else {
       too_many_frames_ = true;
     }
+    ++count;
+  }
+  if (kind_ == SocketKind::kRouter && Intake::Process().open()) {
+    // Of a connection; the routing id is of ZeroMQ's own making.
+    const int connection = zmq_msg_get(frames_.back().handle(), ZMQ_SRCFD);
+    if (connection >= 0) Intake::Process().HandedOn(connection, count - 1);
   }
   return true;
 }

@@ -21,8 +21,10 @@ enum class SocketKind { kRouter, kDealer };
 // One thread.
 class ZmqSocket {
  public:
+  // `most_unsent`: see SocketEvents.
   static Result<std::unique_ptr<ZmqSocket>> Bind(std::shared_ptr<Context> context,
-                                                 const std::string& endpoint);
+                                                 const std::string& endpoint,
+                                                 std::size_t most_unsent);
   // `watched`: the end of the connection is told, unless the address is inproc://.
   static Result<std::unique_ptr<ZmqSocket>> Connect(std::shared_ptr<Context> context,
                                                     const std::string& endpoint, wire::Role server,
@@ -63,7 +65,7 @@ class ZmqSocket {
   [[nodiscard]] bool IsFromThisUser(zmq::message_t& frame) const;
   [[nodiscard]] std::shared_ptr<Counter> CounterOf(std::string_view peer);
   void ForgetIdlePeers();
-  static void Fill(zmq_msg_t* frame, PayloadFrame payload, const std::shared_ptr<Counter>& counter);
+  void Fill(zmq_msg_t* frame, PayloadFrame payload, const std::shared_ptr<Counter>& counter) const;
   static void Release(void* data, void* hint) noexcept;
   [[nodiscard]] bool ReceiveFrames();
 
@@ -76,6 +78,8 @@ class ZmqSocket {
   wire::Role server_ = wire::Role::kLocal;  // DEALER with keys: the role of the other side
   std::string endpoint_;
   std::unordered_map<std::string, std::shared_ptr<Counter>> counters_;
+  std::size_t most_unsent_ = SIZE_MAX;
+  const std::shared_ptr<Counter> total_ = std::make_shared<Counter>(0);  // of all peers
   std::vector<zmq::message_t> frames_;  // frames of the message being received
   bool too_many_frames_ = false;
 };

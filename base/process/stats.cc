@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "base/process/rusage.h"
 
@@ -25,6 +26,15 @@ std::uint64_t Nanos(clockid_t clock) {
   if (::clock_gettime(clock, &time) != 0) return 0;
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// Bytes that /proc/self/status says after `name`.
+std::uint64_t OfStatus(std::string_view name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name)) return std::stoull(line.substr(line.find(':') + 1)) * 1024;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -81,14 +91,9 @@ double CpuSeconds(std::span<const std::int64_t> live_children) {
 std::uint64_t ResidentBytes() {
   // statm counts in pages: size, resident, shared (files and shared memory) ... Only shared memory
   // belongs to others too. /proc/self/status lists it apart from files.
-  std::ifstream status("/proc/self/status");
-  std::uint64_t kib = 0;
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("RssAnon:") || line.starts_with("RssFile:")) {
-      kib += std::stoull(line.substr(line.find(':') + 1));
-    }
-  }
-  return kib * 1024;
+  return OfStatus("RssAnon:") + OfStatus("RssFile:");
 }
+
+std::uint64_t PrivateBytes() { return OfStatus("RssAnon:"); }
 
 }  // namespace headrace

@@ -31,5 +31,7 @@ struct ThreadUsage {
 [[nodiscard]] std::uint64_t ProcessReadBytes(std::int64_t pid);
 // Resident memory of this process, without the memory (arenas, blobs) that it shares with trainers.
 [[nodiscard]] std::uint64_t ResidentBytes();
+// The same without files.
+[[nodiscard]] std::uint64_t PrivateBytes();
 
 }  // namespace headrace

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -21,6 +22,7 @@
 #include "base/hash.h"
 #include "base/unique_fd.h"
 #include "coordinator/state/journal_codec.h"
+#include "coordinator/state/wal_check.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -177,6 +179,7 @@ class SqliteJournal final : public Journal {
     for (const Update& update : updates) item.bodies.push_back(EncodeUpdate(update));
     item.on_durable = std::move(on_durable);
     records_ += static_cast<std::int64_t>(updates.size());
+    waiting_ += static_cast<std::int64_t>(updates.size());
     Push(std::move(item));
   }
 
@@ -188,6 +191,7 @@ class SqliteJournal final : public Journal {
     Push(std::move(item));
   }
 
+  [[nodiscard]] std::int64_t waiting() const override { return waiting_; }
   [[nodiscard]] std::int64_t records() const override { return records_; }
   [[nodiscard]] bool compaction_due() const override {
     return records_ > std::max(kCompactAfter, 2 * compacted_);
@@ -235,6 +239,7 @@ class SqliteJournal final : public Journal {
         continue;
       }
       for (const Item& item : group) {
+        if (!item.replace) waiting_ -= static_cast<std::int64_t>(item.bodies.size());
         if (item.on_durable) item.on_durable();
       }
     }
@@ -280,6 +285,7 @@ class SqliteJournal final : public Journal {
   // Owner's thread.
   std::int64_t records_ = 0;
   std::int64_t compacted_ = 0;  // records of the last snapshot
+  std::atomic<std::int64_t> waiting_ = 0;
   // Protected by mutex_.
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -310,6 +316,7 @@ Result<UniqueFd> LockDirectory(const std::string& directory) {
 Result<Journal::Opened> Journal::Open(const std::string& directory, OnFailure on_failure) {
   HR_TRY(UniqueFd lock, LockDirectory(directory));
   const std::string path = directory + "/journal.db";
+  HR_RETURN_IF_ERROR(CheckWal(path + "-wal"));
   HR_TRY(Database db, OpenDatabase(path));
   HR_TRY(Replayed replayed, Replay(db.get(), path));
   auto journal =

@@ -39,6 +39,10 @@ class Journal {
   virtual void Append(const std::vector<Update>& updates, std::function<void()> on_durable) = 0;
   // Replaces all records, those appended before this call included, by a snapshot.
   virtual void Compact(const std::vector<Update>& snapshot) = 0;
+  // Records that were appended and are not on disk. While a disk hangs this grows; the owner takes
+  // nothing more in at kMostWaiting.
+  [[nodiscard]] virtual std::int64_t waiting() const = 0;
+  static constexpr std::int64_t kMostWaiting = 10'000;
   // Records in the file and on their way there.
   [[nodiscard]] virtual std::int64_t records() const = 0;
   // Says whether a snapshot is worth its price: there are kCompactAfter records, and twice as many

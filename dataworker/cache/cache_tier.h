@@ -117,6 +117,11 @@ class CacheTier {
   // later SetQuota takes those.
   virtual void SetQuota(JobId job, std::optional<std::uint64_t> quota) = 0;
 
+  // Keeps to `most` bytes of the worker's memory, whatever the budget says, by giving up entries that
+  // nobody uses now. A later call may allow more. Returns what it has after that; a tier on another
+  // medium has none.
+  virtual std::uint64_t KeepTo(std::uint64_t /*most*/) { return 0; }
+
   // REQUIRES: called before the first entry. Without it, entries that are given up are lost.
   virtual void SetOnGivenUp(OnGivenUp on_given_up) = 0;
   // Answers every open Fetch, with a miss if need be, and destroys its `on_found`, both before it

@@ -98,6 +98,12 @@ void SampleStore::Promote(std::size_t from, JobId job, const CacheKey& key, cons
   if (Put(0, from, job, key, pin.bytes())) tiers_[from].tier->Forget(key);
 }
 
+std::uint64_t SampleStore::KeepTo(std::uint64_t most) {
+  std::uint64_t has = 0;
+  for (const Tier& each : tiers_) has += each.tier->KeepTo(most - std::min(most, has));
+  return has;
+}
+
 bool SampleStore::Put(std::size_t first, std::size_t last, JobId job, const CacheKey& key,
                       ByteSpan payload) {
   for (std::size_t tier = first; tier < last; ++tier) {

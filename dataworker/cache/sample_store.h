@@ -94,6 +94,8 @@ class SampleStore {
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);
   void SetQuota(JobId job, const std::optional<StoreQuota>& quota);
+  // Has the tiers keep to so much of the worker's memory: see CacheTier::KeepTo.
+  std::uint64_t KeepTo(std::uint64_t most);
   // Sets the quotas to what the job has: it keeps that and gets no more.
   void FreezeQuota(JobId job);
 

@@ -52,6 +52,7 @@ class BlobBuilder {
   // kInvalidArgument: not the next part, or more than announced.
   Status Append(std::uint64_t offset, ByteSpan part);
   [[nodiscard]] bool complete() const { return filled_ == memory_.size(); }
+  [[nodiscard]] std::uint64_t size() const { return memory_.size(); }
   // REQUIRES: complete(). Once.
   [[nodiscard]] BlobContent Take();
 

@@ -55,23 +55,23 @@ TEST(BlobBuilder, PartsComeInOrderAndNoMoreThanAnnounced) {
 }
 
 TEST(PayloadPool, MemoryIsUsedAgainAndBounded) {
-  PayloadPool pool(1 << 20, 1 << 20);
-  auto first = pool.Take(300'000);
+  PayloadPool pool(1 << 20, 1 << 20, WorkerMemory::Make(1 << 30));
+  auto first = pool.Take(JobId(1), 300'000);
   ASSERT_TRUE(first.ok());
   const std::byte* address = first->memory.data();
   first->memory[299'999] = std::byte{1};
-  EXPECT_EQ(pool.Take(900'000).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(pool.Take(JobId(1), 900'000).status().code(), Code::kResourceExhausted);
   EXPECT_GE(pool.lent_bytes(), 300'000U);
   first->hold.reset();
   EXPECT_EQ(pool.lent_bytes(), 0U);
-  const auto second = pool.Take(280'000);
+  const auto second = pool.Take(JobId(1), 280'000);
   EXPECT_EQ(second->memory.data(), address);
-  EXPECT_EQ(pool.Take(std::uint64_t(-5)).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(pool.Take(JobId(1), std::uint64_t(-5)).status().code(), Code::kResourceExhausted);
 }
 
 TEST(PayloadPool, BuffersOutliveIt) {
-  auto pool = std::make_unique<PayloadPool>(1 << 20, 1 << 20);
-  const auto buffer = pool->Take(1000);
+  auto pool = std::make_unique<PayloadPool>(1 << 20, 1 << 20, WorkerMemory::Make(1 << 30));
+  const auto buffer = pool->Take(JobId(1), 1000);
   pool.reset();
   buffer->memory[999] = std::byte{1};
 }

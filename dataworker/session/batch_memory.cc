@@ -19,7 +19,7 @@ Result<BatchMemory::Place> BatchMemory::Take(const wire::BatchRequest& request,
     HR_TRY(const MutableByteSpan slot, arena_->Slot(request.slot_offset, request.slot_bytes));
     return Place{.memory = slot.first(bytes), .hold = arena_};
   }
-  HR_TRY(PayloadPool::Buffer buffer, payloads_.Take(bytes));
+  HR_TRY(PayloadPool::Buffer buffer, payloads_.Take(job_, bytes));
   return Place{.memory = buffer.memory, .hold = std::move(buffer.hold), .leaves = true};
 }
 

@@ -16,8 +16,8 @@ namespace headrace::dataworker {
 // thread.
 class BatchMemory {
  public:
-  // `payloads` outlives it.
-  explicit BatchMemory(PayloadPool& payloads) : payloads_(payloads) {}
+  // `payloads` outlives it. What it lends counts as the job's.
+  BatchMemory(PayloadPool& payloads, JobId job) : payloads_(payloads), job_(job) {}
 
   // Replaces the arena; running batches keep the old one. `connection`: the arena ends with it.
   void SetArena(std::uint64_t connection, std::shared_ptr<ArenaMap> arena);
@@ -46,6 +46,7 @@ class BatchMemory {
 
  private:
   PayloadPool& payloads_;
+  const JobId job_;
   std::shared_ptr<ArenaMap> arena_;
   std::uint64_t connection_ = 0;  // on which the arena came
   bool use_ = false;

@@ -22,8 +22,8 @@ class BatchMemoryTest : public ::testing::Test {
 
   TestArena shared_{8192};
   std::shared_ptr<ArenaMap> arena_ = Map(shared_);
-  PayloadPool payloads_{8 << 20, 0};
-  BatchMemory memory_{payloads_};
+  PayloadPool payloads_{8 << 20, 0, WorkerMemory::Make(1 << 30)};
+  BatchMemory memory_{payloads_, JobId(1)};
 };
 
 TEST_F(BatchMemoryTest, ABatchGoesIntoItsSlotOfTheArenaThatTheTrainerWantsUsed) {

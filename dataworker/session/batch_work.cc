@@ -16,6 +16,14 @@ constexpr std::size_t kPayloadOverhead = 256;
 // A scratch buffer larger than this, because of one huge file, is given back.
 constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
 
+// Reads the size of an encoded sample, and has memory for it as long as `scratch` lives.
+Result<TensorSpec> Admit(const BatchWork::Setup& setup, const CompiledPlan::Location& at,
+                         ByteSpan encoded, LargeScratch& scratch) {
+  HR_TRY(const TensorSpec spec, setup.plan->runner().ReadSource(encoded));
+  HR_RETURN_IF_ERROR(setup.pictures->Admit(spec, *at.source, at.row, scratch));
+  return spec;
+}
+
 }  // namespace
 
 // The rest of a unit, after a slow tier or a source has answered. The batch counts it as one of its own.
@@ -284,7 +292,8 @@ Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
 Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                                     ThreadContext& context) {
   if (!source.encoded) return FromPixels(sample, source, context);
-  HR_TRY(const TensorSpec spec, setup_.plan->runner().ReadSource(source.bytes));
+  LargeScratch scratch(context);
+  HR_TRY(const TensorSpec spec, Admit(setup_, sample.at, source.bytes, scratch));
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
   const std::size_t overhead = (shapes.prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
   std::size_t payload_bytes = 0;
@@ -292,7 +301,10 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   // The content that was read, which may be newer than the one that was looked up.
   const CacheKey key{source.content, setup_.plan->graph().prefix_hash()};
   auto claim = setup_.cache->store().TryClaim(setup_.cache->job(), key, payload_bytes);
-  if (!claim) return FromEncoded(sample, source.bytes, context);
+  if (!claim) {
+    scratch.Release();
+    return FromEncoded(sample, source.bytes, context);
+  }
   HR_RETURN_IF_ERROR(setup_.plan->runner().RunPrefix(source.bytes, context.ops, &context.payload));
   claim.Commit(context.payload);
   const Status status = FromPayload(sample, context.payload, context);
@@ -325,11 +337,8 @@ Status BatchWork::CheckShape(const Sample& sample, const TensorSpec& spec, ops::
 
 Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
-  TensorSpec spec;
-  // Only callers that need the header read it: a runner checks its output's size itself.
-  if (setup_.plan->shapes_may_differ() || !setup_.request.specs.empty()) {
-    HR_TRY(spec, setup_.plan->runner().ReadSource(encoded));
-  }
+  LargeScratch scratch(context);
+  HR_TRY(const TensorSpec spec, Admit(setup_, sample.at, encoded, scratch));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   HR_RETURN_IF_ERROR(CheckShape(sample, spec, params));
   return setup_.runner->Run(encoded, params, context.ops, sample.outs);

@@ -11,6 +11,7 @@
 #include "dataworker/cache/sample_store.h"
 #include "dataworker/session/batch_costs.h"
 #include "dataworker/session/compiled_plan.h"
+#include "dataworker/session/picture_memory.h"
 #include "dataworker/session/sample_inputs.h"
 #include "dataworker/share/source_reads.h"
 #include "dataworker/share/work.h"
@@ -34,6 +35,7 @@ class BatchWork final : public Work {
     std::shared_ptr<const void> hold;  // keeps `memory`
     bool sends_memory = false;         // the answer carries it; otherwise it is the trainer's
     Clock* clock = nullptr;
+    PictureMemory* pictures = nullptr;  // outlives the work
     SteadyTime received;
     std::shared_ptr<SourceReads> reads = {};  // and who asks them
     SourceReads::Asker asker = {};

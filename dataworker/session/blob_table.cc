@@ -16,6 +16,15 @@ BlobContent BlobTable::OfAnother(JobId job, BlobHash hash) const {
   return nullptr;
 }
 
+std::uint64_t BlobTable::BytesOf(JobId job) const {
+  std::uint64_t bytes = 0;
+  for (const auto& [of, blob] : blobs_) {
+    if (of.second != job) continue;
+    if (const BlobContent content = blob.lock()) bytes += content->size();
+  }
+  return bytes;
+}
+
 void BlobTable::Add(JobId job, BlobHash hash, const BlobContent& content) {
   std::erase_if(blobs_, [](const auto& entry) { return entry.second.expired(); });
   blobs_[{hash, job}] = content;

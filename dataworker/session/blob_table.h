@@ -20,6 +20,8 @@ class BlobTable {
   [[nodiscard]] BlobContent Find(JobId job, BlobHash hash) const;
   // What another job holds by this hash, to compare with; nullptr: nothing.
   [[nodiscard]] BlobContent OfAnother(JobId job, BlobHash hash) const;
+  // Bytes of all blobs of the job.
+  [[nodiscard]] std::uint64_t BytesOf(JobId job) const;
   // Adds a blob. REQUIRES: the content has this hash.
   void Add(JobId job, BlobHash hash, const BlobContent& content);
 

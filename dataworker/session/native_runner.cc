@@ -120,6 +120,10 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, Batch
     attachment_.Refuse(request, layout.status());
     return;
   }
+  if (Status fits = environment_.limits.quotas.batch_bytes.Check(layout->bytes()); !fits.ok()) {
+    attachment_.Refuse(request, std::move(fits));
+    return;
+  }
   if (const std::uint64_t bytes = layout->bytes(); bytes > request.slot_bytes) {
     attachment_.Refuse(
         request,
@@ -152,6 +156,7 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, Batch
   setup.cache = attachment_.cache();
   setup.layout = std::move(layout).value();
   setup.clock = &environment_.reactor.clock();
+  setup.pictures = &environment_.pictures;
   setup.received = received;
   setup.reads = environment_.reads;
   setup.asker = AskerOf(request.iteration);

@@ -7,13 +7,27 @@
 namespace headrace::dataworker {
 namespace {
 
-constexpr std::uint64_t kMaxBlobBytes = std::uint64_t{64} << 30;
+// The content, with what it takes of the worker's memory.
+BlobContent WithLease(BlobContent content, WorkerMemory::Lease lease) {
+  struct Held {
+    BlobContent content;
+    WorkerMemory::Lease lease;
+  };
+  const std::shared_ptr<Held> held(new Held{std::move(content), std::move(lease)});
+  return {held, held->content.get()};
+}
 
 }  // namespace
 
-PlanBlobs::PlanBlobs(BlobTable& table, JobId job, std::vector<BlobHash> blobs)
-    : table_(table), job_(job), blobs_(std::move(blobs)) {
+PlanBlobs::PlanBlobs(BlobTable& table, JobId job, std::vector<BlobHash> blobs, Bounds bounds)
+    : table_(table), job_(job), bounds_(std::move(bounds)), blobs_(std::move(blobs)) {
   MissAgain();
+}
+
+Status PlanBlobs::CheckRoom(std::uint64_t bytes) const {
+  std::uint64_t has = table_.BytesOf(job_);
+  for (const auto& [hash, coming] : building_) has += coming.builder.size();
+  return bounds_.of_job.Check(bytes > UINT64_MAX - has ? UINT64_MAX : has + bytes);
 }
 
 bool PlanBlobs::Stalled(SteadyTime now) const {
@@ -43,24 +57,25 @@ void PlanBlobs::Restart(SteadyTime now) {
 Result<BlobContent> PlanBlobs::OnPart(const wire::BlobPart& part, ByteSpan bytes, SteadyTime now) {
   heard_ = now;
   if (!missing_.contains(part.hash)) return BlobContent();  // came from elsewhere meanwhile
-  if (part.total_bytes > kMaxBlobBytes) {
-    return InvalidArgument("a blob of " + std::to_string(part.total_bytes) + " bytes");
-  }
-  auto builder = building_.find(part.hash);
-  if (builder == building_.end()) {
+  auto coming = building_.find(part.hash);
+  if (coming == building_.end()) {
+    HR_RETURN_IF_ERROR(CheckRoom(part.total_bytes));
+    HR_TRY(WorkerMemory::Lease lease,
+           bounds_.memory->Take(part.total_bytes, "a table or array of the job"));
     HR_TRY(BlobBuilder made, BlobBuilder::Make(part.total_bytes));
-    builder = building_.emplace(part.hash, std::move(made)).first;
+    coming = building_.emplace(part.hash, Coming{std::move(made), std::move(lease)}).first;
   }
-  if (const Status status = builder->second.Append(part.offset, bytes); !status.ok()) {
+  BlobBuilder& builder = coming->second.builder;
+  if (const Status status = builder.Append(part.offset, bytes); !status.ok()) {
     // A part of an earlier attempt. The rest of that attempt is useless, too. The peer attaches
     // again or sends from the start.
     LogWarning("blob part dropped error=\"" + status.ToString() + "\"");
-    building_.erase(builder);
+    building_.erase(coming);
     return BlobContent();
   }
-  if (!builder->second.complete()) return BlobContent();
-  BlobContent content = builder->second.Take();
-  building_.erase(builder);
+  if (!builder.complete()) return BlobContent();
+  BlobContent content = WithLease(builder.Take(), std::move(coming->second.lease));
+  building_.erase(coming);
   missing_.erase(part.hash);
   return content;
 }
@@ -69,6 +84,7 @@ Result<BlobContent> PlanBlobs::OnDescriptor(BlobHash hash, const UniqueFd& fd, s
                                             SteadyTime now) {
   if (!missing_.contains(hash)) return BlobContent();
   heard_ = now;
+  HR_RETURN_IF_ERROR(CheckRoom(bytes));
   HR_TRY(BlobContent content, BlobFromDescriptor(fd, bytes));
   missing_.erase(hash);
   return content;

@@ -2,15 +2,18 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/quota.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "dataworker/memory/memory_map.h"
+#include "dataworker/memory/worker_memory.h"
 #include "dataworker/session/blob_table.h"
 #include "schemas/wire/data.h"
 
@@ -24,8 +27,14 @@ namespace headrace::dataworker {
 // Reactor thread.
 class PlanBlobs {
  public:
+  // What the blobs of a job may take. `memory` has what comes as messages; a descriptor's is its
+  // maker's.
+  struct Bounds {
+    std::shared_ptr<WorkerMemory> memory;
+    Quota of_job;
+  };
   // `table` outlives it. At first all of `blobs` are missing.
-  PlanBlobs(BlobTable& table, JobId job, std::vector<BlobHash> blobs);
+  PlanBlobs(BlobTable& table, JobId job, std::vector<BlobHash> blobs, Bounds bounds);
 
   // True: every blob is here.
   [[nodiscard]] bool complete() const { return here_.size() == blobs_.size(); }
@@ -45,7 +54,8 @@ class PlanBlobs {
 
   // Takes a part, or a descriptor of the whole. Returns the content that this completes, for the
   // caller to verify. nullptr: more is to come, or the blob is not missing. A part that is not the
-  // next one is dropped, and the earlier ones with it. kInvalidArgument: no blob has this size.
+  // next one is dropped, and the earlier ones with it. kUnsupported, kResourceExhausted: it is over a
+  // bound.
   // Errors of BlobBuilder::Make, BlobFromDescriptor.
   Result<BlobContent> OnPart(const wire::BlobPart& part, ByteSpan bytes, SteadyTime now);
   Result<BlobContent> OnDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes,
@@ -59,11 +69,20 @@ class PlanBlobs {
   void Keep(BlobHash hash, BlobContent content);
 
  private:
+  // A blob that comes, and its part of the worker's memory.
+  struct Coming {
+    BlobBuilder builder;
+    WorkerMemory::Lease lease;
+  };
+  // Whether the job may have so many bytes more.
+  [[nodiscard]] Status CheckRoom(std::uint64_t bytes) const;
+
   BlobTable& table_;
   const JobId job_;
+  const Bounds bounds_;
   const std::vector<BlobHash> blobs_;  // each once
   std::set<BlobHash> missing_;
-  std::map<BlobHash, BlobBuilder> building_;
+  std::map<BlobHash, Coming> building_;
   std::map<BlobHash, BlobContent> here_;
   SteadyTime heard_{};
 };

@@ -2,6 +2,7 @@
 #include "dataworker/session/plan_blobs.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "dataworker/worker/worker_fixture.h"
@@ -12,6 +13,7 @@ namespace headrace::dataworker {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 BlobContent Content(const std::string& text) { return BlobFromBytes(CopyBytes(AsBytes(text))); }
@@ -56,11 +58,13 @@ class PlanBlobsTest : public ::testing::Test {
   const BlobHash a_{1}, b_{2};
   SteadyTime now_ = SteadyTime(std::chrono::seconds(1));
   BlobTable table_;
-  PlanBlobs blobs_{table_, JobId(1), {a_, b_}};
+  const PlanBlobs::Bounds bounds_{WorkerMemory::Make(1 << 20),
+                                  {"--max-blob-bytes", 10000, "bytes"}};
+  PlanBlobs blobs_{table_, JobId(1), {a_, b_}, bounds_};
 };
 
 TEST_F(PlanBlobsTest, APlanWithoutBlobsIsComplete) {
-  EXPECT_TRUE(PlanBlobs(table_, JobId(1), {}).complete());
+  EXPECT_TRUE(PlanBlobs(table_, JobId(1), {}, bounds_).complete());
 }
 
 TEST_F(PlanBlobsTest, PartsBecomeABlobThatIsHereWhenItIsKept) {
@@ -92,13 +96,41 @@ TEST_F(PlanBlobsTest, APartThatIsNotTheNextOneDropsTheEarlierOnes) {
   EXPECT_NE(Part(blobs_, a_, 0, "one!"), nullptr);
 }
 
-TEST_F(PlanBlobsTest, SizesThatNoBlobHasAreRefused) {
-  const auto made =
-      blobs_.OnPart({.hash = a_, .total_bytes = (std::uint64_t{64} << 30) + 1}, {}, now_);
-  EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
+TEST_F(PlanBlobsTest, BlobsOverTheBoundOfAJobAreRefused) {
+  EXPECT_EQ(Part(blobs_, a_, 0, "x", 9960), nullptr) << "the first part of it";
+  const auto over = blobs_.OnPart({.hash = b_, .total_bytes = 41, .offset = 0}, {}, now_);
+  EXPECT_EQ(over.status().code(), Code::kUnsupported);
+  EXPECT_THAT(over.status().message(), HasSubstr("10001 bytes are over the limit of 10000"));
+  EXPECT_EQ(
+      blobs_.OnPart({.hash = b_, .total_bytes = UINT64_MAX, .offset = 0}, {}, now_).status().code(),
+      Code::kUnsupported);
   const TestArena memory(4096);
-  EXPECT_FALSE(blobs_.OnDescriptor(a_, UniqueFd(::dup(memory.fd())), 8192, now_).ok());
+  EXPECT_EQ(blobs_.OnDescriptor(b_, UniqueFd(::dup(memory.fd())), 4096, now_).status().code(),
+            Code::kUnsupported);
   EXPECT_THAT(blobs_.missing(), ElementsAre(a_, b_));
+}
+
+TEST_F(PlanBlobsTest, ADescriptorOfLessThanItSaysIsRefused) {
+  const TestArena memory(4096);
+  EXPECT_EQ(blobs_.OnDescriptor(a_, UniqueFd(::dup(memory.fd())), 8192, now_).status().code(),
+            Code::kInvalidArgument);
+  EXPECT_THAT(blobs_.missing(), ElementsAre(a_, b_));
+}
+
+TEST_F(PlanBlobsTest, ABlobIsOfTheWorkersMemoryWhileSomebodyHasIt) {
+  const auto memory = WorkerMemory::Make(50);
+  std::optional<PlanBlobs> blobs(std::in_place, table_, JobId(1), std::vector{a_, b_},
+                                 PlanBlobs::Bounds{memory, bounds_.of_job});
+  BlobContent content = Part(*blobs, a_, 0, "one!");
+  ASSERT_NE(content, nullptr);
+  EXPECT_EQ(memory->used(), 4U);
+  EXPECT_EQ(blobs->OnPart({.hash = b_, .total_bytes = 51, .offset = 0}, {}, now_).status().code(),
+            Code::kUnsupported);
+  blobs->Keep(a_, std::move(content));
+  content.reset();
+  EXPECT_EQ(memory->used(), 4U);
+  blobs.reset();
+  EXPECT_EQ(memory->used(), 0U);
 }
 
 TEST_F(PlanBlobsTest, ADescriptorIsAWholeBlob) {

@@ -12,11 +12,14 @@
 namespace headrace::dataworker {
 namespace {
 
-// Far above what a trainer's slots allow; a peer that goes beyond is not one.
-constexpr std::size_t kMostOutstanding = 8192;
-
 std::vector<BlobHash> BlobsOf(const wire::Attach& attach) {
   return attach.lanes_given ? std::vector<BlobHash>() : CompiledPlan::BlobsOf(attach.plan);
+}
+
+// Whether a request of so many samples may wait beside those that do.
+Status CheckRoom(const Quotas& quotas, std::size_t keys, std::size_t waiting) {
+  HR_RETURN_IF_ERROR(quotas.batch_keys.Check(keys));
+  return quotas.requests.Check(waiting + 1);
 }
 
 }  // namespace
@@ -24,8 +27,9 @@ std::vector<BlobHash> BlobsOf(const wire::Attach& attach) {
 Session::Session(SessionEnvironment& environment, const wire::Attach& attach)
     : environment_(environment),
       attachment_(environment.reactor.clock(), environment.cache, environment.send, attach),
-      memory_(environment.payloads),
-      blobs_(environment.blobs, attach.job, BlobsOf(attach)),
+      memory_(environment.payloads, attach.job),
+      blobs_(environment.blobs, attach.job, BlobsOf(attach),
+             {environment.memory, environment.limits.quotas.blob_bytes}),
       native_(std::make_shared<NativeRunner>(environment, attachment_, memory_)),
       stage_(environment, attachment_, [this](const Status& status) { OnStage(status); }) {}
 
@@ -177,9 +181,10 @@ bool Session::Abandoned(bool leased, SteadyTime asked) {
 }
 
 void Session::OnDescribe(wire::Describe request) {
-  if (decided()) {
+  const bool room = CheckRoom(environment_.limits.quotas, request.keys.size(), outstanding()).ok();
+  if (decided() || !room) {
     StartDescribe(std::move(request));
-  } else if (outstanding() < kMostOutstanding) {
+  } else {
     waiting_.Add({environment_.reactor.clock().Now(), std::move(request)});
   }
 }
@@ -193,8 +198,9 @@ void Session::OnBatchRequest(wire::BatchRequest request) {
     Fail(NoSession("the blobs of the plan did not come"));
   }
   CompileWhenComplete();  // the trainer went on without the arena that was awaited
-  if (outstanding() >= kMostOutstanding) {
-    attachment_.Refuse(request, ResourceExhausted("too many requests wait here"));
+  if (Status room = CheckRoom(environment_.limits.quotas, request.keys.size(), outstanding());
+      !room.ok()) {
+    attachment_.Refuse(request, std::move(room));
   } else if (decided()) {
     StartBatch(std::move(request), now);
   } else {
@@ -218,9 +224,9 @@ void Session::StartDescribe(wire::Describe request) {
   answer.session = attachment_.session();
   answer.status = failure_;
   if (stage_.started()) answer.status = Unsupported("a Python plan has no sizes to describe");
-  if (outstanding() >= kMostOutstanding) {
-    answer.status = ResourceExhausted("too many requests wait here");
-  }
+  if (Status room = CheckRoom(environment_.limits.quotas, request.keys.size(), outstanding());
+      !room.ok())
+    answer.status = std::move(room);
   if (answer.status.ok() && !request.keys.empty()) {
     native_->Describe(std::move(request));
   } else {

@@ -10,6 +10,8 @@
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/memory/payload_pool.h"
 #include "dataworker/session/blob_table.h"
+#include "dataworker/session/picture_memory.h"
+#include "dataworker/session/quotas.h"
 #include "dataworker/session/stage_losses.h"
 #include "dataworker/share/job_ledger.h"
 #include "dataworker/share/source_reads.h"
@@ -26,6 +28,7 @@ namespace headrace::dataworker {
 struct Limits {
   std::uint64_t stage_memory = 0;          // data bytes of each Python process; 0: no limit
   std::vector<std::string> allowed_roots;  // real paths that files are read below; none: anywhere
+  Quotas quotas = {};
 };
 
 // What sessions share. All of it outlives them. Reactor thread.
@@ -42,6 +45,8 @@ struct SessionEnvironment {
   std::shared_ptr<SampleStore> cache;
   BlobTable& blobs;
   PayloadPool& payloads;
+  std::shared_ptr<WorkerMemory> memory;
+  PictureMemory& pictures;
   StageLosses& losses;
   StageBases& bases;
   JobLedger& ledger;

@@ -1,6 +1,7 @@
 #include "dataworker/worker/data_service.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::uint64_t kMostPayloadBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kKeptPayloadBytes = std::uint64_t{256} << 20;
-constexpr std::size_t kMostSessions = 4096;
 constexpr std::size_t kMostEarlyArenas = 64;
 constexpr std::size_t kMostEarlyLanes = 2048;  // two sets of as many as a session can have
 // A peer that does not read for this long has lost its answers; it asks again if it lives.
@@ -23,11 +23,27 @@ constexpr Duration kSendAgainAfter = std::chrono::milliseconds(5);
 
 std::string SessionText(SessionId session) { return "session " + std::to_string(session.value); }
 
+// Whether another session may attach beside those of `jobs`, one entry for each session.
+Status CheckRoom(const Quotas& quotas, const std::multiset<JobId>& jobs,
+                 const wire::Attach& attach) {
+  const std::size_t of_job = jobs.count(attach.job);
+  HR_RETURN_IF_ERROR(quotas.sessions.Check(jobs.size() + 1));
+  HR_RETURN_IF_ERROR(quotas.sessions_of_a_job.Check(of_job + 1));
+  const std::set<JobId> each(jobs.begin(), jobs.end());
+  if (of_job == 0) HR_RETURN_IF_ERROR(quotas.jobs.Check(each.size() + 1));
+  std::uint64_t keys = 0;
+  for (const SourceLeaf& leaf : attach.plan.leaves) {
+    keys += static_cast<std::uint64_t>(std::max<std::int64_t>(leaf.rows, 0));
+  }
+  return quotas.keys.Check(keys);
+}
+
 }  // namespace
 
 DataService::DataService(const Parts& parts)
     : reactor_(parts.reactor),
-      payloads_(kMostPayloadBytes, kKeptPayloadBytes),
+      payloads_(kMostPayloadBytes, kKeptPayloadBytes, parts.memory),
+      pictures_(parts.memory, parts.reactor.clock()),
       bases_(parts.reactor),
       ledger_(parts.queue, *parts.cache, parts.executor.concurrency()),
       environment_{
@@ -40,6 +56,8 @@ DataService::DataService(const Parts& parts)
           .cache = parts.cache,
           .blobs = blobs_,
           .payloads = payloads_,
+          .memory = parts.memory,
+          .pictures = pictures_,
           .losses = losses_,
           .bases = bases_,
           .ledger = ledger_,
@@ -194,8 +212,10 @@ void DataService::OnAttach(const std::string& peer, const wire::Attach& attach, 
     existing = sessions_.end();
   }
   if (existing == sessions_.end()) {
-    if (sessions_.size() >= kMostSessions) {
-      return refuse(ResourceExhausted("too many sessions are attached here"));
+    std::multiset<JobId> attached;
+    for (const auto& [id, session] : sessions_) attached.insert(session->attachment().job());
+    if (Status room = CheckRoom(environment_.limits.quotas, attached, attach); !room.ok()) {
+      return refuse(std::move(room));
     }
     if (draining_) return refuse(Unavailable("this worker is leaving"));
     existing =

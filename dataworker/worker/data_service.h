@@ -32,6 +32,7 @@ class DataService {
     std::shared_ptr<SampleStore> cache;
     wire::HostIdentity host;  // of this process
     Limits limits;
+    std::shared_ptr<WorkerMemory> memory;
     std::string token;  // the worker's; passes are made from it. Empty: everybody is admitted.
   };
   explicit DataService(const Parts& parts);
@@ -91,6 +92,7 @@ class DataService {
   net::Reactor& reactor_;
   BlobTable blobs_;
   PayloadPool payloads_;
+  PictureMemory pictures_;
   StageLosses losses_;
   StageBases bases_;
   JobLedger ledger_;

@@ -51,6 +51,13 @@ Result<std::vector<CacheTierChoice>> CacheTiers(const WorkerOptions& options) {
   return tiers;
 }
 
+// A sixteenth of what is allowed is for the kernel, for pages of files and for others.
+std::uint64_t MemoryFor(const WorkerOptions& options) {
+  if (options.memory_bytes > 0) return options.memory_bytes;
+  const std::uint64_t allowed = ReadAllowance().memory_bytes;
+  return allowed - allowed / 16;
+}
+
 // Returns where to listen. `ipc`: the worker's own Unix socket.
 Result<std::string> ListenAddress(const WorkerOptions& options, const std::string& ipc) {
   if (!options.listen.empty()) return options.listen;
@@ -123,6 +130,12 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   executor_ = surroundings_.make_executor(threads);
   HR_TRY(const std::vector<CacheTierChoice> chosen, CacheTiers(options));
   HR_TRY(cache_, tiers.MakeStore(chosen));
+  memory_limit_ = MemoryFor(options);
+  memory_ = WorkerMemory::Make(WorkerMemory::Budget(memory_limit_, PrivateBytes(), threads));
+  memory_->SetCache([cache = std::weak_ptr(cache_)](std::uint64_t most) {
+    const auto store = cache.lock();
+    return store ? store->KeepTo(most) : 0;
+  });
   queue_ = std::make_unique<WorkQueue>(
       WorkQueue::Parts{.executor = *executor_,
                        .clock = reactor_.clock(),
@@ -142,9 +155,9 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
   descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
   const std::string token = options.coordinator.empty() ? "" : surroundings_.token;
-  service_ = std::make_unique<DataService>(
-      DataService::Parts{reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
-                         Limits{options.stage_memory, std::move(roots)}, token});
+  service_ = std::make_unique<DataService>(DataService::Parts{
+      reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
+      Limits{options.stage_memory, std::move(roots), options.quotas}, memory_, token});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
 
@@ -207,6 +220,8 @@ wire::WorkerHeartbeat Worker::Load() {
   wire::WorkerHeartbeat beat;
   beat.cpu_seconds = surroundings_.cpu_seconds(service_->pids());
   beat.resident_bytes = surroundings_.resident_bytes();
+  beat.memory_limit_bytes = memory_limit_;
+  beat.work_bytes = memory_->used();
   beat.cache_bytes = cache.bytes;
   beat.cache_hits = cache.hits;
   beat.cache_misses = cache.misses;

@@ -12,6 +12,7 @@
 #include "dataworker/cache/sample_store.h"
 #include "dataworker/exec/executor.h"
 #include "dataworker/exec/io_executor.h"
+#include "dataworker/memory/worker_memory.h"
 #include "dataworker/share/source_reads.h"
 #include "dataworker/share/work_queue.h"
 #include "dataworker/source/core/source.h"
@@ -87,6 +88,8 @@ class Worker {
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<IoExecutor> io_;
   std::shared_ptr<SampleStore> cache_;
+  std::uint64_t memory_limit_ = 0;  // of the process
+  std::shared_ptr<WorkerMemory> memory_;
   std::unique_ptr<WorkQueue> queue_;
   std::shared_ptr<SourceReads> reads_;
   std::unique_ptr<DataService> service_;

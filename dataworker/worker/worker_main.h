@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "dataworker/session/quotas.h"
+
 namespace headrace::dataworker {
 
 struct WorkerOptions {
@@ -37,6 +39,10 @@ struct WorkerOptions {
   std::int32_t io_threads = 16;  // most threads that wait for files
   // Most bytes of data (RLIMIT_DATA) of each Python process of a stage; 0: no limit.
   std::uint64_t stage_memory = 0;
+  // What the process may use of this host's memory, cache and all, but without the Python processes of
+  // stages. 0: what the host or the container allows, less a part for others.
+  std::uint64_t memory_bytes = 0;
+  Quotas quotas = {};
   // Files are read only below these directories, after links are followed; none: anywhere. This
   // binds native plans. Python stages run user code, with this process's rights.
   std::vector<std::string> allowed_roots;

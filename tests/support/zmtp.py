@@ -1,17 +1,34 @@
-"""What a DEALER of ZeroMQ says on a plain socket (ZMTP 3.1, mechanism NULL), for peers that misbehave."""
+"""Peers that speak ZeroMQ's protocol by hand."""
 
 import socket
 
+# What a DEALER of ZeroMQ says first (ZMTP 3.1, mechanism NULL).
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
-_METADATA = (
+METADATA = (
     b"\x0bSocket-Type"
     + (6).to_bytes(4, "big")
     + b"DEALER"
     + b"\x08Identity"
     + (0).to_bytes(4, "big")
 )
-_READY = b"\x05READY" + _METADATA
-HANDSHAKE = GREETING + b"\x04" + bytes([len(_READY)]) + _READY
+READY = b"\x05READY" + METADATA
+HANDSHAKE = GREETING + b"\x04" + bytes([len(READY)]) + READY
+
+
+def shake(peer: socket.socket) -> None:
+    """Shakes hands with a server. Only then may messages follow."""
+    peer.sendall(HANDSHAKE)
+    _take(peer, len(GREETING))
+    _take(peer, _take(peer, 2)[1])
+
+
+def _take(peer: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = peer.recv(size - len(data))
+        assert part, "hung up"
+        data += part
+    return data
 
 
 def frame(body: bytes, more: bool = False) -> bytes:
@@ -22,9 +39,3 @@ def frame(body: bytes, more: bool = False) -> bytes:
 
 def message(*frames: bytes) -> bytes:
     return b"".join(frame(body, more=True) for body in frames[:-1]) + frame(frames[-1])
-
-
-def connect(port: int) -> socket.socket:
-    peer = socket.create_connection(("127.0.0.1", port), 10)
-    peer.sendall(HANDSHAKE)
-    return peer

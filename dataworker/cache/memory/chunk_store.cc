@@ -114,6 +114,12 @@ ChunkStore::Evicted ChunkStore::Remove(std::size_t chunk) {
   return evicted;
 }
 
+bool ChunkStore::InUse(const std::shared_ptr<Chunk>& chunk) {
+  // One reference is here, and one in the index for each entry; more are pins.
+  return chunk->filling_.load(std::memory_order_acquire) > 0 ||
+         static_cast<std::size_t>(chunk.use_count()) > 1 + chunk->live_;
+}
+
 std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
@@ -127,15 +133,24 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   std::size_t victim = chunks_.size();
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     const std::shared_ptr<Chunk>& chunk = chunks_[i];
-    if (chunk->owner_ != job_id || chunk->filling_.load(std::memory_order_acquire) > 0) continue;
-    // One reference is here, and one in the index for each entry; more are pins.
-    if (static_cast<std::size_t>(chunk.use_count()) > 1 + chunk->live_) continue;
+    if (chunk->owner_ != job_id || InUse(chunk)) continue;
     const JobId user = chunk->user();
     if (user == job_id || !Attached(user)) return Remove(i);
     if (victim == chunks_.size()) victim = i;  // another job's samples, too
   }
   if (victim == chunks_.size()) return std::nullopt;
   return Remove(victim);
+}
+
+std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny() {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t kept = 0;  // as in GiveUp
+  for (const auto& chunk : chunks_) kept += chunk->memory_.size() + chunk->live_ * kEntryOverhead;
+  if (kept <= budget_->limit) return std::nullopt;
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    if (!InUse(chunks_[i])) return Remove(i);
+  }
+  return std::nullopt;
 }
 
 std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryId& id,

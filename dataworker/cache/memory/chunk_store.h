@@ -82,6 +82,11 @@ class ChunkStore {
   // Returns a chunk that the job must give up to meet its quota, if there is one that nobody uses
   // now. The caller takes its entries out of the index and asks again.
   std::optional<Evicted> GiveUp(JobId job);
+  // Returns a chunk that must go so that all of them fit the budget, the oldest of those that nobody
+  // uses now. The caller does as with GiveUp.
+  std::optional<Evicted> GiveUpAny();
+  // Changes the budget. It may be less than what is in use.
+  void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
   // Notes that an entry of the chunk has left the index.
   void Release(const std::shared_ptr<Chunk>& chunk);
 
@@ -92,7 +97,6 @@ class ChunkStore {
   [[nodiscard]] std::vector<JobCacheStats> JobStats() const;
 
   [[nodiscard]] std::uint64_t used() const { return budget_->used.load(); }
-  [[nodiscard]] std::uint64_t limit() const { return budget_->limit; }
 
   // The overhead of one entry: index node, hash bucket, malloc headers and its line in
   // Chunk::entries_.
@@ -112,6 +116,7 @@ class ChunkStore {
   [[nodiscard]] bool FitsQuota(const Job& job, std::size_t need) const;
   [[nodiscard]] std::size_t FindEvictable() const;  // chunks_.size(): none
   [[nodiscard]] bool Attached(JobId job) const;
+  [[nodiscard]] static bool InUse(const std::shared_ptr<Chunk>& chunk);
   Evicted Remove(std::size_t chunk);
   void SetLimit(Job& job);
   void Sweep();

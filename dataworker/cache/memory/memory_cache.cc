@@ -21,7 +21,7 @@ namespace {
 // The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore.
 class MemoryCache final : public CacheTier {
  public:
-  explicit MemoryCache(std::uint64_t budget_bytes) : store_(budget_bytes) {}
+  explicit MemoryCache(std::uint64_t budget_bytes) : budget_(budget_bytes), store_(budget_bytes) {}
 
   CacheLookup Find(JobId job, const CacheKey& key) override {
     const EntryId id = EntryId::Of(key);
@@ -76,10 +76,16 @@ class MemoryCache final : public CacheTier {
     while (const auto given_up = store_.GiveUp(job)) RemoveEvicted(*given_up);
   }
 
+  std::uint64_t KeepTo(std::uint64_t most) override {
+    store_.SetBudget(std::min(most, budget_));
+    while (const auto given_up = store_.GiveUpAny()) RemoveEvicted(*given_up);
+    return store_.used();
+  }
+
   void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
 
   [[nodiscard]] CacheStats Stats() const override {
-    CacheStats stats{.bytes = store_.used(), .budget = store_.limit(), .entries = entries_.load()};
+    CacheStats stats{.bytes = store_.used(), .budget = budget_, .entries = entries_.load()};
     for (const Shard& shard : shards_) {
       const std::lock_guard lock(shard.mutex);
       stats.hits += shard.hits_of_the_gone;
@@ -206,6 +212,7 @@ class MemoryCache final : public CacheTier {
     }
   }
 
+  const std::uint64_t budget_;
   ChunkStore store_;
   std::array<Shard, 16> shards_;
   std::atomic<std::uint64_t> entries_ = 0;

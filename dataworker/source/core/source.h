@@ -84,6 +84,10 @@ class Source {
   // Nothing is open, or Stop was called. Never called inside of a sink.
   virtual ~Source() = default;
   [[nodiscard]] virtual std::int64_t rows() const = 0;
+  // What people know the row by: for files, the path.
+  [[nodiscard]] virtual std::string NameOf(std::int64_t row) const {
+    return "row " + std::to_string(row);
+  }
   // Encoded files of a sample. With several, its bytes are a FileGroup (base/file_group.h).
   [[nodiscard]] virtual int files() const { return 1; }
 

@@ -24,6 +24,7 @@ class FileSource : public Source {
              const SourceRegistry::Environment& environment);
 
   [[nodiscard]] std::int64_t rows() const override { return table_.size() / files_; }
+  [[nodiscard]] std::string NameOf(std::int64_t row) const override { return PathOf(row); }
   [[nodiscard]] int files() const override { return files_; }
   [[nodiscard]] bool cacheable() const override { return true; }
   [[nodiscard]] bool rereads_from_memory() const override { return true; }

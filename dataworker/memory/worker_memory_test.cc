@@ -1,0 +1,128 @@
+#include "dataworker/memory/worker_memory.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataworker/cache/memory/memory_cache.h"
+#include "dataworker/memory/payload_pool.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+
+TEST(WorkerMemory, WhatItHasAndNeedsForItsThreadsIsNotForWork) {
+  EXPECT_EQ(WorkerMemory::Budget(1000 * kMib, 100 * kMib, 4),
+            1000 * kMib - 100 * kMib - 4 * WorkerMemory::kSmallPicture);
+  EXPECT_EQ(WorkerMemory::Budget(100 * kMib, 90 * kMib, 4), 25 * kMib) << "some is there always";
+}
+
+TEST(WorkerMemory, WorkIsAdmittedAsFarAsItFits) {
+  const auto memory = WorkerMemory::Make(100 * kMib);
+  std::optional<WorkerMemory::Lease> first = *memory->Take(60 * kMib, "a batch");
+  EXPECT_EQ(memory->used(), 60 * kMib);
+  const auto second = memory->Take(50 * kMib, "a picture of 9x9");
+  EXPECT_EQ(second.status().code(), Code::kResourceExhausted) << "for now";
+  EXPECT_THAT(second.status().message(), HasSubstr("a picture of 9x9 takes 50 MiB"));
+  EXPECT_THAT(second.status().message(), HasSubstr("60 MiB of 100 MiB"));
+  EXPECT_THAT(second.status().message(), HasSubstr("--memory"));
+  EXPECT_EQ(memory->used(), 60 * kMib);
+  first.reset();
+  EXPECT_EQ(memory->used(), 0U);
+  EXPECT_TRUE(memory->Take(50 * kMib, "a picture").ok());
+  EXPECT_EQ(memory->Take(101 * kMib, "a picture").status().code(), Code::kUnsupported) << "never";
+}
+
+TEST(WorkerMemory, TheCacheGivesWayAndComesBack) {
+  constexpr JobId kJob(1);
+  const auto cache = MakeMemoryCache(64 * kMib);
+  cache->AddJob(kJob, 64 * kMib);
+  const Bytes payload(kMib, std::byte{1});
+  const auto store = [&](std::int64_t row) {
+    CacheKey key;
+    key.content.place[0] = static_cast<std::uint64_t>(row + 1);
+    auto claim = cache->TryClaim(kJob, key, payload.size());
+    return claim && claim.Commit(payload);
+  };
+  int stored = 0;
+  while (store(stored)) ++stored;
+  EXPECT_GT(stored, 50);
+  const auto memory = WorkerMemory::Make(80 * kMib);
+  memory->SetCache([&](std::uint64_t most) { return cache->KeepTo(most); });
+  EXPECT_EQ(cache->Stats().entries, static_cast<std::uint64_t>(stored)) << "it fits";
+  {
+    const auto lease = memory->Take(60 * kMib, "a picture");
+    ASSERT_TRUE(lease.ok()) << lease.status().ToString();
+    EXPECT_LE(cache->Stats().bytes, 20 * kMib);
+    EXPECT_GT(cache->Stats().entries, 10U) << "no more than it had to";
+    EXPECT_FALSE(store(1000)) << "work has the room";
+  }
+  EXPECT_TRUE(store(1001));
+}
+
+TEST(WorkerMemory, WhatIsInUseInTheCacheStays) {
+  constexpr JobId kJob(1);
+  const auto cache = MakeMemoryCache(4 * kMib);
+  cache->AddJob(kJob, 4 * kMib);
+  CacheKey key;
+  key.content.place[0] = 1;
+  ASSERT_TRUE(cache->TryClaim(kJob, key, kMib).Commit(Bytes(kMib, std::byte{1})));
+  const auto memory = WorkerMemory::Make(4 * kMib);
+  memory->SetCache([&](std::uint64_t most) { return cache->KeepTo(most); });
+  {
+    const CacheLookup found = cache->Find(kJob, key);
+    ASSERT_TRUE(found.pin);
+    const auto refused = memory->Take(4 * kMib, "a picture");
+    EXPECT_EQ(refused.status().code(), Code::kResourceExhausted);
+    EXPECT_EQ(memory->used(), 0U);
+    EXPECT_EQ(found.pin.bytes()[0], std::byte{1});
+  }
+  EXPECT_TRUE(memory->Take(4 * kMib, "a picture").ok());
+}
+
+TEST(PayloadPoolMemory, BatchesAreOfTheWorkersMemory) {
+  const auto memory = WorkerMemory::Make(10 * kMib);
+  PayloadPool pool(100 * kMib, 8 * kMib, memory);
+  auto first = pool.Take(JobId(1), 6 * kMib);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(memory->used(), 6 * kMib);
+  EXPECT_EQ(pool.Take(JobId(2), 5 * kMib).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(pool.lent_bytes(), 6 * kMib);
+  first->hold.reset();
+  EXPECT_EQ(memory->used(), 6 * kMib) << "kept for the next one";
+  EXPECT_TRUE(pool.Take(JobId(2), 9 * kMib).ok()) << "what was kept gives way";
+  EXPECT_EQ(pool.Take(JobId(2), 11 * kMib).status().code(), Code::kUnsupported);
+}
+
+TEST(PayloadPoolMemory, AJobThatReadsNothingLeavesRoomForOthers) {
+  PayloadPool pool(16 * kMib, 0, WorkerMemory::Make(100 * kMib));
+  std::vector<PayloadPool::Buffer> unread;
+  for (int i = 0; i < 100; ++i) {
+    auto buffer = pool.Take(JobId(1), kMib);
+    if (!buffer.ok()) break;
+    unread.push_back(*std::move(buffer));
+  }
+  EXPECT_EQ(unread.size(), 8U) << "half of all";
+  std::vector<PayloadPool::Buffer> others;
+  for (const std::int64_t job : {2, 3, 4}) {
+    for (int i = 0; i < 2; ++i) {
+      auto buffer = pool.Take(JobId(job), kMib);
+      ASSERT_TRUE(buffer.ok()) << buffer.status().ToString();
+      others.push_back(*std::move(buffer));
+    }
+    EXPECT_EQ(pool.Take(JobId(job), kMib).status().code(), Code::kResourceExhausted)
+        << "an eighth each";
+  }
+  unread.clear();
+  others.clear();
+  EXPECT_EQ(pool.lent_bytes(), 0U);
+  EXPECT_TRUE(pool.Take(JobId(1), kMib).ok());
+}
+
+}  // namespace
+}  // namespace headrace::dataworker

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/quota.h"
+
+namespace headrace::dataworker {
+
+// What trainers may take of a worker, beside its memory (memory/worker_memory.h). The defaults are far
+// above what programs need.
+struct Quotas {
+  Quota jobs{"--max-jobs", 1024, "jobs with a loader here", false,
+             "others serve that job, or its loaders keep their own workers"};
+  Quota sessions{"--max-sessions", 4096, "attached loaders", false,
+                 "others serve that loader, or it keeps its own workers"};
+  Quota sessions_of_a_job{"--max-sessions-of-a-job", 256, "attached loaders of one job", false,
+                          "others serve that loader, or it keeps its own workers"};
+  Quota blob_bytes{"--max-blob-bytes", std::uint64_t{16} << 30,
+                   "bytes of code, file tables and arrays of one job", true,
+                   "others serve that loader, or it keeps its own workers"};
+  Quota keys{"--max-keys", std::uint64_t{1} << 36, "samples in a data set", false,
+             "others serve that loader, or it keeps its own workers"};
+  Quota batch_keys{"--max-batch-keys", std::uint64_t{1} << 20, "samples in a batch", false,
+                   "the trainer makes that batch; if it is Python code's, `next()` raises"};
+  Quota batch_bytes{"--max-batch-bytes", std::uint64_t{2} << 30, "bytes of a batch", true,
+                    "the trainer makes that batch; if it is Python code's, `next()` raises"};
+  Quota requests{"--max-requests", 8192, "requests of one loader that wait here", false,
+                 "the trainer makes that batch; if it is Python code's, `next()` raises"};
+
+  // All of them, for options and for the page of limits.
+  [[nodiscard]] std::array<Quota*, 8> All() {
+    return {&jobs, &sessions,   &sessions_of_a_job, &blob_bytes,
+            &keys, &batch_keys, &batch_bytes,       &requests};
+  }
+};
+
+}  // namespace headrace::dataworker

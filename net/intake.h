@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "net/intake_meter_internal.h"
+
+namespace headrace::net {
+
+// Bounds what the peers of a server can make it hold. ZeroMQ hands on a message when it is whole, and
+// bounds neither its frames nor its bytes; so each byte that comes is counted here before ZeroMQ gets
+// it (intake_gate.h), and a connection ends that goes beyond the limits. One for the process, since
+// descriptors are. Thread-safe; ZeroMQ's I/O threads and reactors use it.
+class Intake {
+ public:
+  static Intake& Process();
+
+  // Watches connections that are accepted after this. A few descriptors are never given to
+  // peers.
+  void Open(const IntakeLimits& limits = {});
+  void Close();
+  [[nodiscard]] bool open() const { return open_.load(std::memory_order_relaxed); }
+
+  // A connection was accepted. False: there are too few descriptors left for the process itself, and
+  // the caller closes it.
+  [[nodiscard]] bool Accepted(int fd);
+  // No descriptor was left for a connection, which the caller has closed.
+  void TurnedAway();
+  // The peer sent `bytes`. False: the connection ends, and its bytes are not used.
+  [[nodiscard]] bool Admit(int fd, ByteSpan bytes);
+  // The connection has ended.
+  void Ended(int fd);
+  // A server was handed so many frames of the connection.
+  void HandedOn(int fd, std::size_t frames);
+
+  // Cost of what waits on all connections.
+  [[nodiscard]] std::uint64_t held() const;
+
+ private:
+  struct Connection {
+    std::uint64_t cookie = 0;  // of the kernel: tells sockets apart that had the same descriptor
+    IntakeMeter meter;
+  };
+  using Connections = std::map<int, Connection>;
+
+  Intake() = default;
+  // All need mutex_.
+  void Erase(Connections::iterator connection);
+  void ForgetEnded();
+  [[nodiscard]] int Largest() const;
+
+  // A line for the log, at most one a second.
+  void Complain(const std::string& line);
+
+  std::atomic<bool> open_{false};
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  IntakeLimits limits_;
+  Connections connections_;
+  std::uint64_t held_ = 0;
+  SteadyTime complained_{};
+  std::uint64_t unsaid_ = 0;  // since the last line
+};
+
+}  // namespace headrace::net

@@ -1,0 +1,80 @@
+"""Limits of a coordinator and a worker: who is refused hears why, or goes on without. Nobody hangs."""
+
+import subprocess
+import sys
+
+import pytest
+from headrace import _client
+from support.headrace_program import (
+    HEADRACE,
+    clean_environment,
+    free_address,
+    ready_workers,
+    running,
+    wait_for,
+    wait_for_answer,
+)
+from support.photos import write_jpegs
+
+PROGRAM = """
+import hashlib, sys
+import torch
+from torch.utils.data import DataLoader
+from torchvision import datasets, transforms
+
+class Half:
+    def __call__(self, images):
+        return images / 2
+
+chain = [transforms.CenterCrop(32), transforms.ToTensor()]
+if sys.argv[2] == "python":
+    chain.append(Half())
+data = datasets.ImageFolder(sys.argv[1], transforms.Compose(chain))
+torch.manual_seed(3)
+for images, labels in DataLoader(data, batch_size=4, shuffle=True, num_workers=1):
+    print(hashlib.sha256(images.numpy().tobytes()).hexdigest(), labels.tolist())
+"""
+
+
+def test_jobs_of_a_coordinator():
+    address = free_address()
+    with running("coordinator", "--listen", address, "--max-jobs", "1"):
+        wait_for_answer(address)
+        first = _client.Client(coordinator=address, job_name="first")
+        try:
+            with pytest.raises(
+                _client.HeadraceError, match="2 open jobs .* limit of 1.*--max-jobs"
+            ):
+                _client.Client(coordinator=address, job_name="second", connect_timeout=10)
+        finally:
+            first.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [("native", "--max-batch-keys"), ("python", "--max-batch-keys"), ("native", "--max-keys")],
+)
+def test_a_worker_that_refuses_all(kind, option, tmp_path):
+    """Of a pipeline's batches, or its data set: the trainer makes them, or the error says why."""
+    write_jpegs(tmp_path / "pictures", 1, 10)
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    mine = [sys.executable, str(program), str(tmp_path / "pictures"), kind]
+    address = free_address()
+
+    def run(*before: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [*before, *mine], env=clean_environment(), capture_output=True, text=True, timeout=100
+        )
+
+    with running("coordinator", "--listen", address, "--heartbeat-ms", "100"):
+        wait_for_answer(address)
+        with running("worker", "--coordinator", address, option, "2"):
+            wait_for(lambda: ready_workers(address), "worker")
+            served = run(HEADRACE, "run", "--coordinator", address)
+    if kind == "python":  # code that runs once, which nobody else began
+        assert "WorkersUnavailable" in served.stderr
+        assert "limit of 2" in served.stderr and option in served.stderr
+        return
+    assert served.returncode == 0, served.stderr
+    assert served.stdout == run().stdout
