@@ -303,7 +303,7 @@ void SessionPump::Tick() {
   size_requests_.AskLateAgain(reactor_->clock().Now());
   workers_.Tick(reactor_->clock().Now());
   CheckWorkers();
-  JudgePaces(now);
+  JudgePaces(reactor_->clock().Now());
   Pump();
 }
 
