@@ -42,7 +42,9 @@ def test_jobs_of_a_coordinator():
         wait_for_answer(address)
         first = _client.Client(coordinator=address, job_name="first")
         try:
-            with pytest.raises(_client.HeadraceError, match="2 open jobs .* limit of 1.*--max-jobs"):
+            with pytest.raises(
+                _client.HeadraceError, match="2 open jobs .* limit of 1.*--max-jobs"
+            ):
                 _client.Client(coordinator=address, job_name="second", connect_timeout=10)
         finally:
             first.close()
