@@ -24,6 +24,13 @@ class SimDisk::Handle final : public Journal {
     Push(true, snapshot, nullptr);
     records_ = compacted_ = static_cast<std::int64_t>(snapshot.size());
   }
+  [[nodiscard]] std::int64_t waiting() const override {
+    std::size_t records = 0;
+    for (const std::vector<Item>* items : {&disk_.writing_, &disk_.waiting_}) {
+      for (const Item& item : *items) records += item.bodies.size();
+    }
+    return static_cast<std::int64_t>(records);
+  }
   [[nodiscard]] std::int64_t records() const override { return records_; }
   // Often, so that it is met in short runs.
   [[nodiscard]] bool compaction_due() const override {
