@@ -23,7 +23,7 @@ struct Quotas {
              "others serve that loader, or it keeps its own workers"};
   Quota batch_keys{"--max-batch-keys", std::uint64_t{1} << 20, "samples in a batch", false,
                    "the trainer makes that batch; if it is Python code's, `next()` raises"};
-  Quota batch_bytes{"--max-batch-bytes", std::uint64_t{2} << 30, "bytes of a batch", true,
+  Quota batch_bytes{"--max-batch-bytes", std::uint64_t{16} << 30, "bytes of a batch", true,
                     "the trainer makes that batch; if it is Python code's, `next()` raises"};
   Quota requests{"--max-requests", 8192, "requests of one loader that wait here", false,
                  "the trainer makes that batch; if it is Python code's, `next()` raises"};

@@ -1,6 +1,7 @@
 """Samples of native plans that only the data set's own code can make, beside the trainer."""
 
 import math
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -36,7 +37,14 @@ class MadeHere:
     def _make_here(self, bad: BadSamples) -> None:
         """Before the first batch."""
         self._bad = bad
-        bad.sink.session = lambda: None if self._handle is None else self._handle.raw
+        here = weakref.ref(self)  # an iterator that is left ends its session at once
+
+        def session() -> Any:
+            iterator = here()
+            handle = None if iterator is None else iterator._handle
+            return None if handle is None else handle.raw
+
+        bad.sink.session = session
         self._epoch = -1  # of those with the same base seed
         self._made: dict[tuple[int, int], samples.Made] = {}  # that the planner asked for
         self._odd: dict[int, Any] = {}  # batch -> its indices, where they are no numbers of rows

@@ -43,10 +43,12 @@ def rebuild_storage(buffer: Any) -> Any:
 
 
 def rebuild_typed(storage: Any, dtype: str) -> Any:
-    """A TypedStorage over a storage."""
+    """A TypedStorage over a storage. Of quantized types, too: torch's own functions make tensors of it."""
     import torch
 
-    kind = _kind(dtype)
+    kind = getattr(torch, dtype, None)
+    if not isinstance(kind, torch.dtype):
+        raise ValueError(f"{dtype} is no type of a storage's elements")
     return torch.storage.TypedStorage(wrap_storage=storage, dtype=kind, _internal=True)
 
 
