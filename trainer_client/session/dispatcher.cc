@@ -17,6 +17,8 @@ constexpr std::size_t kLatencies = 64;
 constexpr std::size_t kLeastLatencies = 4;
 // Before anything was measured: the first batches wait for cold files and start-up.
 constexpr Duration kColdHedge = std::chrono::seconds(2);
+constexpr int kColdDeadlines = 5;
+constexpr std::int64_t kKeysOfADeadline = 64;
 
 }  // namespace
 
@@ -117,11 +119,16 @@ void Dispatcher::Requeue(std::int64_t ticket) {
   const auto batch = batches_.find(ticket);
   if (batch == batches_.end() || batch->second.live > 0) return;
   if (Spent(batch->second)) {
-    Done(ticket);
-    lost_.push_back(ticket);
+    Leave(ticket);
   } else {
     queue_.insert(ticket);
   }
+}
+
+void Dispatcher::Leave(std::int64_t ticket) {
+  const bool lost = std::ssize(batches_.at(ticket).lost_with) >= options_.most_losses;
+  Done(ticket);
+  (lost ? lost_ : overdue_).push_back(ticket);
 }
 
 bool Dispatcher::Spent(const Batch& batch) const {
@@ -137,14 +144,13 @@ void Dispatcher::CountLoss(const Attempt& attempt) {
 }
 
 void Dispatcher::LoseOverdue(SteadyTime now) {
-  const std::optional<Duration> after = OverdueAfter();
-  if (!after) return;
   for (auto& [id, attempt] : attempts_) {
-    if (!attempt.live || now - attempt.sent < *after) continue;
+    const auto batch = batches_.find(attempt.ticket);
+    if (!attempt.live || batch == batches_.end()) continue;
+    const std::optional<Duration> after = OverdueAfter(batch->second);
+    if (!after || now - attempt.sent < *after) continue;
     attempt.overdue = true;
     EndLive(attempt);
-    const auto batch = batches_.find(attempt.ticket);
-    if (batch == batches_.end()) continue;
     ++batch->second.overdue;
     Requeue(attempt.ticket);
   }
@@ -158,7 +164,7 @@ bool Dispatcher::LaneFree(std::int64_t ticket, const Batch& batch) const {
 
 bool Dispatcher::MayHave(const Batch& batch, WorkerId id, const Worker& worker) const {
   if (worker.state != WorkerState::kReady) return false;
-  return options_.most_losses == 0 || batch.lost_with.empty() || !HasLost(id);
+  return options_.most_losses == 0 || batch.lost_with.empty() || !HasLost(id, batch);
 }
 
 bool Dispatcher::Beside(const Batch& batch, WorkerId id, const Worker& worker) const {
@@ -203,11 +209,11 @@ WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid, bool beside) con
   return best[static_cast<std::size_t>(std::ranges::max_element(votes) - votes.begin())];
 }
 
-bool Dispatcher::HasLost(WorkerId worker) const {
+bool Dispatcher::HasLost(WorkerId worker, const Batch& beside) const {
   return std::ranges::any_of(attempts_, [&](const auto& entry) {
     if (!entry.second.live || entry.second.worker != worker) return false;
     const auto batch = batches_.find(entry.second.ticket);
-    return batch != batches_.end() && !batch->second.lost_with.empty();
+    return batch != batches_.end() && &batch->second != &beside && !batch->second.lost_with.empty();
   });
 }
 
@@ -227,8 +233,15 @@ WorkerId Dispatcher::ChooseAgain(const Batch& batch) const {
   if (!options_.resend_elsewhere) {
     return workers_.contains(batch.last_worker) ? batch.last_worker : WorkerId();
   }
-  const WorkerId worker = Choose(batch, batch.last_worker);
+  const WorkerId worker = Choose(batch, batch.last_worker, true);
   return worker.valid() ? worker : Choose(batch, WorkerId());
+}
+
+// Whether ChooseAgain finds one.
+bool Dispatcher::MayAskAgain(const Batch& batch) const {
+  if (!options_.resend_elsewhere) return workers_.contains(batch.last_worker);
+  return std::ranges::any_of(
+      workers_, [&](const auto& entry) { return MayHave(batch, entry.first, entry.second); });
 }
 
 Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId worker,
@@ -290,20 +303,17 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
     sends.push_back(Start(ticket, head, Choose(head, head.last_worker, true), now, true));
   }
   const Duration resend = ResendAfter();
-  std::vector<std::int64_t> overdue;  // no other worker is asked for these
+  std::vector<std::int64_t> left;  // no other worker is asked for these
   for (auto& [id, batch] : batches_) {
     if (batch.live == 0 || now - batch.last_sent < resend) continue;
     if (Spent(batch)) {
-      overdue.push_back(id);
+      left.push_back(id);
       continue;
     }
     const WorkerId worker = ChooseAgain(batch);
     if (worker.valid()) sends.push_back(Start(id, batch, worker, now, false));
   }
-  for (const std::int64_t late : overdue) {
-    Done(late);
-    lost_.push_back(late);
-  }
+  for (const std::int64_t id : left) Leave(id);
   return sends;
 }
 
@@ -335,7 +345,11 @@ Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_
   const Attempt attempt = at->second;
   attempts_.erase(at);
   const auto found = batches_.find(attempt.ticket);
-  if (found == batches_.end()) return Verdict::kDrop;
+  if (found == batches_.end()) {
+    // So the next batches have the time that they take.
+    if (answer == Answer::kMade && attempt.overdue) Measure(now - attempt.sent);
+    return Verdict::kDrop;
+  }
   Batch& batch = found->second;
   switch (answer) {
     case Answer::kMade: {
@@ -408,9 +422,12 @@ Duration Dispatcher::ResendAfter() const {
   return std::max(options_.resend_floor, options_.resend_medians * median_);
 }
 
-std::optional<Duration> Dispatcher::OverdueAfter() const {
+std::optional<Duration> Dispatcher::OverdueAfter(const Batch& batch) const {
   if (options_.deadline <= Duration::zero()) return std::nullopt;
-  return std::max(options_.deadline, options_.deadline_medians * median_);
+  const std::int64_t parts = 1 + std::ssize(batch.keys) / kKeysOfADeadline;
+  const Duration deadline = parts * options_.deadline;
+  if (latencies_.empty()) return kColdDeadlines * deadline;
+  return std::max(deadline, options_.deadline_medians * median_);
 }
 
 std::optional<SteadyTime> Dispatcher::NextDeadline() const {
@@ -422,14 +439,15 @@ std::optional<SteadyTime> Dispatcher::NextDeadline() const {
   }
   const Duration resend = ResendAfter();
   for (const auto& [ticket, batch] : batches_) {
-    if (batch.live == 0) continue;
+    if (batch.live == 0 || (!Spent(batch) && !MayAskAgain(batch))) continue;
     const SteadyTime at = batch.last_sent + resend;
     if (!deadline || at < *deadline) deadline = at;
   }
-  if (const std::optional<Duration> after = OverdueAfter()) {
-    for (const auto& [id, attempt] : attempts_) {
-      if (attempt.live)
-        deadline = std::min(deadline.value_or(SteadyTime::max()), attempt.sent + *after);
+  for (const auto& [id, attempt] : attempts_) {
+    const auto batch = batches_.find(attempt.ticket);
+    if (!attempt.live || batch == batches_.end()) continue;
+    if (const std::optional<Duration> after = OverdueAfter(batch->second)) {
+      deadline = std::min(deadline.value_or(SteadyTime::max()), attempt.sent + *after);
     }
   }
   return deadline;

@@ -128,8 +128,10 @@ class Dispatcher {
   void Unsent(std::uint32_t attempt);
   Verdict OnAnswer(WorkerId worker, std::uint32_t attempt, Answer answer,
                    std::uint64_t needed_bytes, SteadyTime now);
-  // The batches that reached most_losses since the last call: they are done here.
+  // The batches that reached most_losses since the last call: they are done here. With those of
+  // TakeLost that many workers were lost; the others took too long.
   [[nodiscard]] std::vector<std::int64_t> TakeLost() { return std::exchange(lost_, {}); }
+  [[nodiscard]] std::vector<std::int64_t> TakeOverdue() { return std::exchange(overdue_, {}); }
   // When Poll may have something to send without an event; nullopt: never.
   [[nodiscard]] std::optional<SteadyTime> NextDeadline() const;
 
@@ -183,8 +185,11 @@ class Dispatcher {
   // Whether this worker may be asked for the batch beside the one that has it.
   [[nodiscard]] bool Beside(const Batch& batch, WorkerId id, const Worker& worker) const;
   [[nodiscard]] bool MayHedge(const Batch& head) const;
-  // Whether the worker has a batch with which another one was lost.
-  [[nodiscard]] bool HasLost(WorkerId worker) const;
+  // Whether the worker has another batch than this one with which a worker was lost.
+  [[nodiscard]] bool HasLost(WorkerId worker, const Batch& beside) const;
+  [[nodiscard]] bool MayAskAgain(const Batch& batch) const;
+  // Gives the batch to no worker any more.
+  void Leave(std::int64_t ticket);
   [[nodiscard]] WorkerId ChooseAgain(const Batch& batch) const;
   [[nodiscard]] WorkerId Home(const Batch& batch) const;
   Send Start(std::int64_t ticket, Batch& batch, WorkerId worker, SteadyTime now, bool hedge);
@@ -203,7 +208,7 @@ class Dispatcher {
   [[nodiscard]] Duration HedgeAfter() const;
   [[nodiscard]] Duration ResendAfter() const;
   // nullopt: never.
-  [[nodiscard]] std::optional<Duration> OverdueAfter() const;
+  [[nodiscard]] std::optional<Duration> OverdueAfter(const Batch& batch) const;
 
   Options options_;
   std::map<WorkerId, Worker> workers_;
@@ -213,7 +218,7 @@ class Dispatcher {
   std::unordered_map<std::uint32_t, Attempt> attempts_;
   std::unordered_map<std::int32_t, std::int64_t> lane_ticket_;  // in flight, lanes_in_order only
   std::unordered_map<std::int32_t, WorkerId> lane_home_;        // lanes_stay only
-  std::vector<std::int64_t> lost_;
+  std::vector<std::int64_t> lost_, overdue_;
   std::map<WorkerId, Pace> paces_;
   std::uint32_t next_attempt_ = 0;
   std::uint64_t outstanding_bytes_ = 0;

@@ -132,14 +132,39 @@ TEST(DispatcherLosses, WithoutABoundWorkersMayBeLostForever) {
   EXPECT_TRUE(dispatcher.TakeLost().empty());
 }
 
+// It is no reason to keep the worker from its own batch.
+TEST(DispatcherLosses, TheOnlyWorkerIsAskedAgainForALostBatchThatItHas) {
+  Dispatcher dispatcher({.hedge = false, .most_losses = 2});
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.Add(0, 100, {}, 0);
+  ASSERT_EQ(dispatcher.Poll(At(0)).size(), 1U);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  dispatcher.SetWorker(kA, WorkerState::kGone);
+  ASSERT_EQ(dispatcher.Poll(At(0)).size(), 1U);
+  EXPECT_EQ(dispatcher.NextDeadline(), At(30'000));
+  const auto again = dispatcher.Poll(At(30'000));
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].worker, kB);
+  EXPECT_EQ(dispatcher.NextDeadline(), At(60'000)) << "and never in the past";
+}
+
 Dispatcher::Options WithDeadline() {
   return {.hedge = false, .most_losses = 2, .deadline = std::chrono::milliseconds(5000)};
 }
 
+// The worker has made a batch, so that it is known how long they take.
+void Warm(Dispatcher& dispatcher, WorkerId worker) {
+  dispatcher.SetWorker(worker, WorkerState::kReady);
+  dispatcher.Add(1000, 1, {}, 0);
+  const auto sent = dispatcher.Poll(At(-2));
+  ASSERT_EQ(sent.size(), 1U);
+  ASSERT_EQ(dispatcher.OnAnswer(worker, sent[0].attempt, Answer::kMade, 0, At(-1)), Verdict::kTake);
+}
+
 TEST(DispatcherDeadline, ABatchOverItIsAskedOfAnotherWorkerAndThenOfNobody) {
   Dispatcher dispatcher(WithDeadline());
+  Warm(dispatcher, kA);
   dispatcher.Add(0, 100, {}, 0);
-  dispatcher.SetWorker(kA, WorkerState::kReady);
   dispatcher.SetWorker(kB, WorkerState::kReady);
   const auto first = dispatcher.Poll(At(0));
   ASSERT_EQ(first.size(), 1U);
@@ -148,35 +173,64 @@ TEST(DispatcherDeadline, ABatchOverItIsAskedOfAnotherWorkerAndThenOfNobody) {
   const auto second = dispatcher.Poll(At(5000));
   ASSERT_EQ(second.size(), 1U);
   EXPECT_NE(second[0].worker, first[0].worker);
-  EXPECT_TRUE(dispatcher.TakeLost().empty());
+  EXPECT_TRUE(dispatcher.TakeOverdue().empty());
   EXPECT_TRUE(dispatcher.Poll(At(10000)).empty());
-  EXPECT_EQ(dispatcher.TakeLost(), std::vector<std::int64_t>{0});
-  // Their slots come back whenever they answer.
+  EXPECT_EQ(dispatcher.TakeOverdue(), std::vector<std::int64_t>{0});
+  EXPECT_TRUE(dispatcher.TakeLost().empty()) << "nobody has ended with it";
+  // Their slots come back whenever they answer, and how long they took is known then.
   EXPECT_EQ(dispatcher.OnAnswer(first[0].worker, first[0].attempt, Answer::kMade, 0, At(11000)),
             Verdict::kDrop);
+  EXPECT_EQ(dispatcher.OnAnswer(second[0].worker, second[0].attempt, Answer::kMade, 0, At(12000)),
+            Verdict::kDrop);
+  dispatcher.Add(1, 100, {}, 0);
+  ASSERT_EQ(dispatcher.Poll(At(20000)).size(), 1U);
+  EXPECT_TRUE(dispatcher.Poll(At(30000)).empty()) << "16 medians";
+}
+
+TEST(DispatcherDeadline, ItIsLongerForBatchesOfManySamples) {
+  const std::vector<std::int64_t> keys(100);
+  Dispatcher dispatcher(WithDeadline());
+  Warm(dispatcher, kA);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  dispatcher.Add(0, 100, keys, 0);
+  ASSERT_EQ(dispatcher.Poll(At(0)).size(), 1U);
+  EXPECT_TRUE(dispatcher.Poll(At(9999)).empty());
+  EXPECT_EQ(dispatcher.Poll(At(10000)).size(), 1U);
+}
+
+// The first batches wait for cold files, and for each other.
+TEST(DispatcherDeadline, TheFirstBatchesHaveMoreTime) {
+  Dispatcher dispatcher(WithDeadline());
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  dispatcher.Add(0, 100, {}, 0);
+  ASSERT_EQ(dispatcher.Poll(At(0)).size(), 1U);
+  EXPECT_TRUE(dispatcher.Poll(At(24'999)).empty());
+  EXPECT_EQ(dispatcher.Poll(At(25'000)).size(), 1U);
 }
 
 TEST(DispatcherDeadline, AnAnswerThatComesLateCountsWhileTheBatchIsNotMade) {
   Dispatcher dispatcher(WithDeadline());
+  Warm(dispatcher, kA);
   dispatcher.Add(0, 100, {}, 0);
-  dispatcher.SetWorker(kA, WorkerState::kReady);
   const auto first = dispatcher.Poll(At(0));
   ASSERT_EQ(dispatcher.Poll(At(5000)).size(), 1U) << "the only worker is asked again";
   EXPECT_EQ(dispatcher.OnAnswer(kA, first[0].attempt, Answer::kMade, 0, At(6000)), Verdict::kTake);
-  EXPECT_TRUE(dispatcher.TakeLost().empty());
+  EXPECT_TRUE(dispatcher.TakeOverdue().empty());
 }
 
 // One attempt is one loss, also if its worker is lost in the end.
 TEST(DispatcherDeadline, AWorkerThatHangsAndThenDiesIsOneLoss) {
   Dispatcher dispatcher(WithDeadline());
+  Warm(dispatcher, kA);
   dispatcher.Add(0, 100, {}, 0);
-  dispatcher.SetWorker(kA, WorkerState::kReady);
   ASSERT_EQ(dispatcher.Poll(At(0)).size(), 1U);
   dispatcher.SetWorker(kB, WorkerState::kReady);
   ASSERT_EQ(dispatcher.Poll(At(5000)).size(), 1U);
   dispatcher.SetWorker(kA, WorkerState::kGone);
   dispatcher.SetWorker(kB, WorkerState::kSuspected);
   EXPECT_TRUE(dispatcher.TakeLost().empty());
+  EXPECT_TRUE(dispatcher.TakeOverdue().empty());
 }
 
 // What waits in line at a busy worker is not its fault.

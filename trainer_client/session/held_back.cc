@@ -41,6 +41,10 @@ bool HeldBack::NamesHeldBack(const PlannedBatch& planned) const {
 }
 
 void HeldBack::LeaveLost() {
+  // Slow is not deadly: the trainer makes the batch, and its samples stay as good as others.
+  for (const std::int64_t ticket : parts_.dispatcher.TakeOverdue()) {
+    parts_.answers.Fail(ticket, Unavailable("workers took longer than the deadline for it"));
+  }
   for (const std::int64_t ticket : parts_.dispatcher.TakeLost()) {
     const PlannedBatch* planned = parts_.book.Find(ticket);
     if (planned != nullptr && data_set_ != 0) {

@@ -327,6 +327,7 @@ Dispatcher::WorkerState SessionPump::ReadyState(WorkerId worker) const {
   if (slow_.resting().contains(worker) &&
       std::ranges::any_of(workers_.links(), [&](const auto& entry) {
         return workers_.ready(entry.first) && workers_.leased(entry.first) &&
+               elsewhere_.MayServe(entry.first) && !content_->unfit(entry.first) &&
                !slow_.resting().contains(entry.first);
       })) {
     return Dispatcher::WorkerState::kDraining;
@@ -343,7 +344,9 @@ void SessionPump::JudgePaces(SteadyTime now) {
   std::set<WorkerId> usable;
   for (const auto& [id, link] : workers_.links()) {
     const bool fit = content_ == nullptr || !content_->unfit(id);
-    if (workers_.ready(id) && workers_.leased(id) && fit) usable.insert(id);
+    if (workers_.ready(id) && workers_.leased(id) && fit && elsewhere_.MayServe(id)) {
+      usable.insert(id);
+    }
   }
   const std::map<WorkerId, SlowWorkers::Rest> before = slow_.resting();
   slow_.EndWindow(usable, now);

@@ -291,7 +291,9 @@ void WorkerLink::OnOutcome(const Status& status) {
       break;
     case Code::kNotFound:  // of these the answers to requests say what to do
     case Code::kUnavailable:
-    case Code::kResourceExhausted:
+      break;
+    case Code::kResourceExhausted:  // it would refuse each batch, and so always be the least busy
+      Leave();
       break;
     default:
       refusal_ = status;
