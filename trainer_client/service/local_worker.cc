@@ -18,14 +18,14 @@ constexpr std::chrono::milliseconds kPatience{2000};
 constexpr Duration kFirstPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(60);
 
-struct Shared {
+struct SharedWorkers {
   std::mutex mutex;
   std::int64_t pid = 0;                                       // the process that owns them
   std::map<std::string, std::weak_ptr<LocalWorker>> workers;  // by coordinator
 };
 // Never destroyed: clients may end after static objects do.
-Shared& TheShared() {
-  static Shared* const shared = new Shared;
+SharedWorkers& TheSharedWorkers() {
+  static SharedWorkers* const shared = new SharedWorkers;
   return *shared;
 }
 
@@ -35,7 +35,7 @@ Result<std::shared_ptr<LocalWorker>> LocalWorker::Acquire(const ClientOptions& o
   if (!options.keys.empty() && ::access((options.keys + "/worker.key").c_str(), F_OK) != 0) {
     return NotFound(options.keys + " has no worker.key, which it would need");
   }
-  Shared& shared = TheShared();
+  SharedWorkers& shared = TheSharedWorkers();
   const std::scoped_lock lock(shared.mutex);
   if (shared.pid != ::getpid()) shared.workers.clear();
   shared.pid = ::getpid();
