@@ -31,9 +31,9 @@ void ExpectTooMuch(std::string_view content, std::string_view why) {
 
 // What all Python's pickles look like is tested with Python's pickler (tests/python/test_answers.py).
 TEST(PickleNames, EachUseOfANameIsFound) {
-  // m.A, then m.B made without __init__, with a state, an item and an entry.
+  // m.A, then m.B made without __init__, with an item, an entry and a state.
   const auto names =
-      Names("(" + NameOps("m", "A") + NameOps("m", "B") + ")\x81" + "Nb" + "Na" + "NNs" + "t");
+      Names("(" + NameOps("m", "A") + NameOps("m", "B") + ")\x81" + "Na" + "NNs" + "Nb" + "t");
   ASSERT_TRUE(names.ok()) << names.status().ToString();
   EXPECT_EQ(*names, (std::set<NameUse>{{Use::kValue, "m", "A"},
                                        {Use::kValue, "m", "B"},

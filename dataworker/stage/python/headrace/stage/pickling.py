@@ -16,11 +16,9 @@ from contextlib import contextmanager
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from . import arrays
+from . import arrays, special_tensors
 from .made_tensors import (
-    are_attributes,
     rebuild_empty,
-    rebuild_special,
     rebuild_storage,
     rebuild_tensor,
     rebuild_typed,
@@ -191,7 +189,7 @@ class BatchPickler(pickle.Pickler):
         if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:
             return self._tensor(obj)
         if isinstance(obj, torch.Tensor):
-            return self._subclass(obj)
+            return special_tensors.reduced_subclass(obj, self._view)
         if isinstance(obj, torch.UntypedStorage) and obj.device.type == "cpu":
             if self._shares and obj.is_shared():
                 from torch.multiprocessing.reductions import reduce_storage
@@ -212,34 +210,6 @@ class BatchPickler(pickle.Pickler):
             return find, (obj.__module__, obj.__qualname__)
         return arrays.reduced(obj)
 
-    def _subclass(self, tensor: Any) -> Any:
-        """As its own __reduce_ex__ says, but without a call of torch's that sets any attribute."""
-        import torch
-
-        if type(tensor).__reduce_ex__ is not torch.Tensor.__reduce_ex__:
-            return NotImplemented
-        reduced: Any = tensor.__reduce_ex__(5)
-        if reduced[0] is not torch._tensor._rebuild_from_type_v2 or len(reduced) != 2:
-            return reduced
-        make, cls, arguments, state = reduced[1]
-        storage, *place, requires_grad, hooks = arguments[:6] if len(arguments) > 5 else (None,) * 6
-        if (
-            make is not torch._utils._rebuild_tensor_v2
-            or len(arguments) > 6
-            or hooks
-            or tensor.is_quantized
-            or storage._untyped_storage.device.type != "cpu"
-            or cls.__setattr__ is not object.__setattr__
-            or getattr(cls, "__setstate__", None) is not torch.Tensor.__setstate__
-            or not (state is None or (type(state) is dict and are_attributes(state)))
-            or any(hasattr(getattr(cls, name, None), "__set__") for name in state or ())
-        ):
-            return reduced
-        return rebuild_special, (
-            *("subclass", self._view(storage, place), requires_grad),
-            *(cls, state or None),
-        )
-
     def _view(self, typed: Any, place: Any) -> Any:
         """The arguments of rebuild_view. `typed`: a TypedStorage."""
         offset, shape, stride = place
@@ -247,18 +217,10 @@ class BatchPickler(pickle.Pickler):
         return self._storage(typed._untyped_storage), dtype, offset, tuple(shape), tuple(stride)
 
     def _tensor(self, tensor: Any) -> Any:
-        if _is_special(tensor):
+        if special_tensors.is_special(tensor):
             if tensor.device.type not in ("cpu", "meta"):
                 return NotImplemented
-            from torch.multiprocessing import reductions
-
-            # What a stock worker's queue does, and forgets, with the storages by this pickler.
-            reduced: Any = reductions.reduce_tensor(tensor)
-            if reduced[0] is not reductions.rebuild_tensor or tensor.is_quantized:
-                return reduced
-            _, storage, (*place, requires_grad) = reduced[1]
-            kind = "parameter" if type(tensor) is torch.nn.Parameter else "tensor"
-            return rebuild_special, (kind, self._view(storage, place), requires_grad)
+            return special_tensors.reduced(tensor, self._view)
         dtype, shape = str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
         if tensor.numel() == 0:
             return rebuild_empty, (dtype, shape, tensor.stride())
@@ -310,23 +272,6 @@ def _bytes_of(storage: Any) -> Any:
     import torch
 
     return torch.empty(0, dtype=torch.uint8).set_(storage).numpy()
-
-
-def _is_special(tensor: Any) -> bool:
-    """Whether it has more to it than its elements."""
-    import torch
-
-    return bool(
-        type(tensor) is not torch.Tensor
-        or tensor.device.type != "cpu"
-        or tensor.is_nested
-        or tensor.layout != torch.strided
-        or tensor.requires_grad
-        or tensor.is_quantized
-        or tensor.is_conj()
-        or tensor.is_neg()
-        or tensor.__dict__
-    )
 
 
 def _is_importable(obj: Any) -> bool:
