@@ -107,6 +107,12 @@ HOSTILE = {
     "an open file": Reduced(open, (_MARK, "w")),
     "codecs": Reduced(__import__("codecs").decode, (b"x", "zlib")),
     "pickle": Reduced(pickle.loads, (pickle.dumps(Reduced(os.mkdir, (_MARK,))),)),
+    "any class by torch": Reduced(
+        torch._tensor._rebuild_from_type_v2, (bytes, bytes, (1 << 40,), None)
+    ),
+    "hooks of a tensor": Reduced(
+        torch._utils._rebuild_parameter, (torch.zeros(1), True, {0: bytes})
+    ),
     "headrace's by_name": Reduced(pickling.by_name, ("os", "mkdir")),
     "what by_name found": Reduced(Reduced(pickling.by_name, ("os", "mkdir")), (_MARK,)),
     "sys.modules": Reduced(__import__, ("sys",)),

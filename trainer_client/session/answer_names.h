@@ -29,7 +29,8 @@ class AnswerNames {
   void Learn(ByteSpan pickle);
   // Checks an answer of another host. `shared`: its maker may still write to the memory; a pickle that
   // lies there is taken out of it first. Returns its names. kNotFound: it uses a name in a way that this host has not, but may learn;
-  // kUnsupported: one that is never allowed; kDataLoss: it is no pickle.
+  // kUnsupported: one that is never allowed; kDataLoss: it is no pickle; kResourceExhausted: it is beyond
+  // a bound of this reader.
   [[nodiscard]] Result<NamesUsed> Check(wire::BatchDone& done, ByteSpan memory, bool shared) const;
 
  private:

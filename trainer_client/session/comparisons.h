@@ -66,6 +66,8 @@ class Comparisons {
   void LoseBatchesBefore(std::int64_t ticket);
   // The number of comparisons of batches that the trainer has or gets.
   [[nodiscard]] std::int64_t Undecided() const;
+  // Ends a comparison that nobody can judge.
+  void Leave(WorkerId tried) { trials_.OnLost(tried); }
   // Notes the verdict on a comparison. Returns the worker's standing now.
   Trials::Standing Judge(WorkerId tried, bool equal) { return trials_.OnCompared(tried, equal); }
 

@@ -69,7 +69,9 @@ Elsewhere::Admission Elsewhere::Admit(Loan& loan, wire::BatchDone& done) {
   }
   done.status = names.status();
   if (!compares_) return Admission::kRefuse;
-  if (names.status().code() == Code::kNotFound) {
+  // A batch beyond the bounds of the look is none's fault.
+  if (names.status().code() == Code::kNotFound ||
+      names.status().code() == Code::kResourceExhausted) {
     parts_.comparisons.Doubt(loan.worker);
     on_change_(loan.worker);
     return Admission::kMakeHere;
@@ -138,6 +140,10 @@ void Elsewhere::Compared(const Comparison& comparison) {
   }
   // Its maker has named by now what it names, or differs.
   Result<NamesUsed> names = names_.Check(comparison.there->done, comparison.there->memory, false);
+  if (names.status().code() == Code::kResourceExhausted) {
+    parts_.comparisons.Leave(comparison.tried);
+    return;
+  }
   if (!names.ok()) {
     Settle(comparison.tried, false);
     (void)Withdraw(comparison.tried, names.status());

@@ -79,6 +79,16 @@ TEST_F(ElsewhereTest, AWorkerThatMakesOthersIsWithdrawnWithWhatWasTakenOfIt) {
   EXPECT_FALSE(elsewhere_.MayServe(kElsewhere)) << "for good";
 }
 
+TEST_F(ElsewhereTest, ABatchBeyondTheBoundsOfTheLookIsNoFault) {
+  elsewhere_.OnState(kElsewhere, WorkerLink::State::kReady);
+  const auto version = Made(1);
+  version->done.pickle = PickleBytes("N" + std::string(1001, '\x85'));
+  elsewhere_.Compared(
+      {.ticket = book_.Ticket(5), .tried = kElsewhere, .here = Made(1), .there = version});
+  EXPECT_FALSE(Next().suspicion);
+  Trust();
+}
+
 TEST_F(ElsewhereTest, EqualBytesAreNoQuestion) {
   Trust();
   Compare(1, 1);

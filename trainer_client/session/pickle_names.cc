@@ -61,8 +61,13 @@ enum class Op : std::uint8_t {
   kReadonlyBuffer = 0x98,
 };
 
-// The hash of a tuple goes down into its parts without a bound, on the stack of the thread.
+// The hash of a tuple, and the end of a container, go down into their parts without a bound, on the
+// stack of the thread.
 constexpr std::uint32_t kMostDepth = 1000;
+// A value that has a part twice is looked through twice, by its hash, a comparison or a call: t = (t, t)
+// grows twofold with each two bytes. So what they look through is bounded, of one value and of all.
+constexpr std::uint64_t kMostParts = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMostPartsPerByte = 64;
 // Bounds of this reader's own memory: each byte may be a value.
 constexpr std::size_t kMostBytes = std::size_t{1} << 31;
 constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
@@ -70,21 +75,50 @@ constexpr std::size_t kMostKept = std::size_t{1} << 23;
 // Beyond what any batch has; the search for one is linear.
 constexpr std::size_t kMostNames = 1000;
 constexpr std::string_view kPickling = "headrace.stage.pickling";
+constexpr std::string_view kArrays = "headrace.stage.arrays";
 
 // Where a text lies in the pickle.
 struct Place {
   std::uint32_t at = 0, size = 0;
 };
 
+// How much lies in a value: the longest way down, and its parts, each as often as it is there.
+struct Extent {
+  std::uint32_t depth = 0;
+  std::uint32_t parts = 0;
+
+  void Add(const Extent& part) {
+    depth = std::max(depth, part.depth);
+    parts = Bounded(std::uint64_t{parts} + part.parts);
+  }
+  static std::uint32_t Bounded(std::uint64_t parts) {
+    return static_cast<std::uint32_t>(std::min(parts, kMostParts + 1));
+  }
+};
+constexpr Extent kOne{.depth = 1, .parts = 1};
+
+constexpr std::uint32_t kNoObject = UINT32_MAX;
+
 // What is known of a value on the unpickler's stack. Small, because a byte may push one.
 struct Value {
   enum class Kind : std::uint8_t { kPlain, kText, kTexts, kList, kDict, kSet, kName, kMade, kMark };
   Kind kind = Kind::kPlain;
-  std::uint32_t depth = 1;
-  std::uint32_t name = 0;  // kName: itself; kMade: what made it
-  Place first, second;     // kText: the text; kTexts: a pair of texts
+  std::uint32_t name = 0;              // kName: itself; kMade: what made it
+  std::uint32_t object = kNoObject;    // what can grow
+  std::uint32_t in_front = kNoObject;  // a tuple of two: the object that is its first
+  Extent extent = kOne;                // of what can't grow
+  Place first, second;                 // kText: the text; kTexts: a pair of texts
 };
 using Kind = Value::Kind;
+
+// A value that can grow after it was made. All that the stack and the memo have of it are the same one.
+struct Object {
+  Extent extent;
+  std::uint32_t holders = 0;  // values that it is a part of by now
+  bool has_state = false;
+  bool odd_keys = false;  // kDict: one is no text
+  bool dunder_keys = false;
+};
 
 class Reader {
  public:
@@ -92,7 +126,7 @@ class Reader {
       : text_(reinterpret_cast<const char*>(pickle.data()), pickle.size()), buffers_(buffers) {}
 
   Result<std::set<NameUse>> Read() {
-    if (text_.size() > kMostBytes) return DataLoss("a pickle of more than 2 GiB");
+    if (text_.size() > kMostBytes) return ResourceExhausted("a pickle of more than 2 GiB");
     if (text_.size() < 2 || text_[0] != static_cast<char>(Op::kProto) || text_[1] != 5) {
       return DataLoss("no pickle of protocol 5");
     }
@@ -101,8 +135,10 @@ class Reader {
       const std::optional<std::uint64_t> op = Number(1);
       if (!op || !Step(static_cast<Op>(*op))) {
         const std::string why = why_.empty() ? "it is no pickle that Python's pickler makes" : why_;
-        return DataLoss(why + " (at byte " + std::to_string(at_) + ")");
+        return Status(too_much_ ? Code::kResourceExhausted : Code::kDataLoss,
+                      why + " (at byte " + std::to_string(at_) + ")");
       }
+      before_ = static_cast<Op>(*op);
     }
     if (at_ != text_.size()) return DataLoss("bytes after the end of a pickle");
     return std::move(uses_);
@@ -153,11 +189,11 @@ class Reader {
       case Op::kReadonlyBuffer:
         return Top() != nullptr;
       case Op::kEmptyList:
-        return Push({.kind = Kind::kList});
+        return PushObject(Kind::kList);
       case Op::kEmptyDict:
-        return Push({.kind = Kind::kDict});
+        return PushObject(Kind::kDict);
       case Op::kEmptySet:
-        return Push({.kind = Kind::kSet});
+        return PushObject(Kind::kSet);
       case Op::kMark:
         return Push({.kind = Kind::kMark});
       case Op::kPop:
@@ -175,10 +211,14 @@ class Reader {
       case Op::kTuple:
       case Op::kFrozenSet: {
         const std::optional<Items> items = TakeToMark();
-        return items && Push({.depth = items->depth + 1});
+        return items && (op == Op::kTuple || LooksThrough(items->extent)) &&
+               Push({.extent = Around(items->extent)});
       }
       case Op::kMemoize:
-        if (Top() == nullptr || memo_.size() >= kMostKept) return false;
+        if (Top() == nullptr) return false;
+        if (memo_.size() >= kMostKept) {
+          return TooMuch("more than " + std::to_string(kMostKept) + " values to be used again");
+        }
         memo_.push_back(*Top());
         return true;
       case Op::kBinGet:
@@ -187,21 +227,24 @@ class Reader {
         return Get(4);
       case Op::kAppend: {
         const std::optional<Value> item = Take();
-        return item && Fill(NameUse::Kind::kAppend, Kind::kList, item->depth);
+        return item && Fill(NameUse::Kind::kAppend, Kind::kList, ExtentOf(*item));
       }
       case Op::kAppends:
-        return FillAll(NameUse::Kind::kAppend, Kind::kList, 1);
+        return AppendAll();
       case Op::kSetItem: {
         const std::optional<Value> value = Take();
         const std::optional<Value> key = Take();
-        return value && key &&
-               Fill(NameUse::Kind::kSetItem, Kind::kDict, std::max(value->depth, key->depth));
+        if (!value || !key || Top() == nullptr) return false;
+        Extent extent = ExtentOf(*value);
+        extent.Add(ExtentOf(*key));
+        return Key(*key, *Top()) && Fill(NameUse::Kind::kSetItem, Kind::kDict, extent);
       }
       case Op::kSetItems:
-        return FillAll(NameUse::Kind::kSetItem, Kind::kDict, 2);
+        return SetAll();
       case Op::kAddItems: {
         const std::optional<Items> items = TakeToMark();
-        return items && Top() != nullptr && Top()->kind == Kind::kSet && Deepen(items->depth);
+        return items && Top() != nullptr && Top()->kind == Kind::kSet &&
+               LooksThrough(items->extent) && Grow(Top()->object, items->extent);
       }
       case Op::kStackGlobal:
         return Global();
@@ -251,84 +294,152 @@ class Reader {
     return text_.substr(place.at, place.size);
   }
 
-  bool Push(Value value) {
-    if (value.depth > kMostDepth) {
-      why_ = "values inside of values, more than " + std::to_string(kMostDepth) + " deep";
-      return false;
-    }
+  bool TooMuch(std::string why) {
+    too_much_ = true;
+    why_ = std::move(why);
+    return false;
+  }
+  bool Push(const Value& value) {
+    if (ExtentOf(value).depth + late_depth_ > kMostDepth) return TooDeep();
     if (stack_.size() >= kMostWaiting) {
-      why_ = "more than " + std::to_string(kMostWaiting) + " values at once";
-      return false;
+      return TooMuch("more than " + std::to_string(kMostWaiting) + " values at once");
     }
     stack_.push_back(value);
     return true;
   }
+  bool TooDeep() {
+    return TooMuch("values inside of values, more than " + std::to_string(kMostDepth) + " deep");
+  }
+  // Of a new value that has `parts` inside.
+  bool PushObject(Kind kind, const Extent& parts = {}, std::uint32_t name = 0) {
+    if (objects_.size() >= kMostKept) {
+      return TooMuch("more than " + std::to_string(kMostKept) + " containers");
+    }
+    objects_.push_back({.extent = Around(parts)});
+    return Push(
+        {.kind = kind, .name = name, .object = static_cast<std::uint32_t>(objects_.size() - 1)});
+  }
+  [[nodiscard]] const Extent& ExtentOf(const Value& value) const {
+    return value.object == kNoObject ? value.extent : objects_[value.object].extent;
+  }
+  static Extent Around(const Extent& parts) {
+    return {.depth = parts.depth + 1, .parts = Extent::Bounded(std::uint64_t{parts.parts} + 1)};
+  }
+
   // The topmost value; null: there is none above the last mark.
   Value* Top() {
     return stack_.empty() || stack_.back().kind == Kind::kMark ? nullptr : &stack_.back();
   }
+  // Takes what becomes a part of another value.
   std::optional<Value> Take() {
     const Value* top = Top();
     if (top == nullptr) return std::nullopt;
     const Value value = *top;
     stack_.pop_back();
+    if (value.object != kNoObject) ++objects_[value.object].holders;
     return value;
   }
   struct Items {
     std::size_t count = 0;
-    std::uint32_t depth = 0;
+    Extent extent;
   };
   std::optional<Items> TakeToMark() {
     Items items;
-    for (; !stack_.empty(); stack_.pop_back()) {
-      if (stack_.back().kind == Kind::kMark) {
-        stack_.pop_back();
-        return items;
-      }
+    while (const std::optional<Value> item = Take()) {
       ++items.count;
-      items.depth = std::max(items.depth, stack_.back().depth);
+      items.extent.Add(ExtentOf(*item));
     }
-    return std::nullopt;
+    if (stack_.empty()) return std::nullopt;
+    stack_.pop_back();
+    return items;
   }
   bool Get(std::size_t width) {
     const std::optional<std::uint64_t> index = Number(width);
     return index && *index < memo_.size() && Push(memo_[*index]);
   }
   bool Tuple(std::size_t count) {
-    Value made{.depth = 0};
+    Value made;
+    Extent parts;
     bool texts = count == 2;
     for (std::size_t i = 0; i < count; ++i) {
       const std::optional<Value> item = Take();
       if (!item) return false;
       texts = texts && item->kind == Kind::kText;
-      made.depth = std::max(made.depth, item->depth);
+      parts.Add(ExtentOf(*item));
       made.second = made.first;
       made.first = item->first;  // the last one is taken first
+      made.in_front = count == 2 ? item->object : kNoObject;
     }
     if (texts) made.kind = Kind::kTexts;
-    ++made.depth;
+    made.extent = Around(parts);
     return Push(made);
   }
 
-  bool Deepen(std::uint32_t depth) {
-    Top()->depth = std::max(Top()->depth, depth + 1);
-    return Top()->depth <= kMostDepth;
+  // What a hash, a comparison or a call looks through: all parts of it.
+  bool LooksThrough(const Extent& extent) {
+    if (extent.parts == 1) return true;
+    // What has grown late may be a part of it, each time.
+    const std::uint64_t parts = Extent::Bounded(late_parts_ * extent.parts);
+    looked_through_ += parts;
+    if (parts <= kMostParts && looked_through_ <= kMostParts + kMostPartsPerByte * text_.size()) {
+      return true;
+    }
+    return TooMuch("values that have too many parts to be keys or arguments");
+  }
+  // A new part of an object. One that is a part of others by then makes them grow, too; how many, and
+  // how often they have it, nobody has noted. So it counts for all.
+  // `own`: holders that don't count.
+  bool Grow(std::uint32_t number, const Extent& part, std::uint32_t own = 0) {
+    Object& object = objects_[number];
+    const std::uint32_t depth = std::max(object.extent.depth, part.depth + 1);
+    if (object.holders > own) {
+      late_depth_ += depth - object.extent.depth;
+      late_parts_ = Extent::Bounded(late_parts_ * (1 + std::uint64_t{part.parts}));
+    }
+    object.extent.depth = depth;
+    object.extent.parts = Extent::Bounded(std::uint64_t{object.extent.parts} + part.parts);
+    return depth + late_depth_ <= kMostDepth || TooDeep();
   }
   // Items for the container on top: one that Python knows, or an object that a name has made.
-  bool Fill(NameUse::Kind use, Kind container, std::uint32_t depth) {
-    Value* top = Top();
+  bool Fill(NameUse::Kind use, Kind container, const Extent& items) {
+    const Value* top = Top();
     if (top == nullptr) return false;
     if (top->kind == Kind::kMade) {
+      // A state may say what its methods are.
+      if (objects_[top->object].has_state) return false;
       Use(use, top->name);
     } else if (top->kind != container) {
       why_ = "items for what is no container of its own";
       return false;
     }
-    return Deepen(depth);
+    return Grow(top->object, items);
   }
-  bool FillAll(NameUse::Kind use, Kind container, std::size_t each) {
+  bool AppendAll() {
     const std::optional<Items> items = TakeToMark();
-    return items && items->count % each == 0 && Fill(use, container, items->depth);
+    return items && Fill(NameUse::Kind::kAppend, Kind::kList, items->extent);
+  }
+  // Entries down to the mark: keys and values by turns.
+  bool SetAll() {
+    std::size_t mark = stack_.size();
+    while (mark > 0 && stack_[mark - 1].kind != Kind::kMark) --mark;
+    if (mark < 2 || (stack_.size() - mark) % 2 != 0) return false;
+    for (std::size_t key = mark; key < stack_.size(); key += 2) {
+      if (!Key(stack_[key], stack_[mark - 2])) return false;
+    }
+    const std::optional<Items> items = TakeToMark();
+    return items && Fill(NameUse::Kind::kSetItem, Kind::kDict, items->extent);
+  }
+  bool Key(const Value& key, const Value& container) {
+    if (container.object != kNoObject) {
+      Object& object = objects_[container.object];
+      if (key.kind != Kind::kText) {
+        object.odd_keys = true;
+      } else if (const std::string_view text = TextAt(key.first);
+                 text.starts_with("__") && text != "__notes__") {
+        object.dunder_keys = true;
+      }
+    }
+    return LooksThrough(ExtentOf(key));
   }
 
   std::uint32_t NameOf(std::string_view module, std::string_view name) {
@@ -351,8 +462,7 @@ class Reader {
   }
   bool PushName(std::string_view module, std::string_view name) {
     if (names_.size() >= kMostNames) {
-      why_ = "more than " + std::to_string(kMostNames) + " names";
-      return false;
+      return TooMuch("more than " + std::to_string(kMostNames) + " names");
     }
     const std::uint32_t number = NameOf(module, name);
     if (!FindsByName(number)) Use(NameUse::Kind::kValue, number);
@@ -371,7 +481,9 @@ class Reader {
     }
     if (!FindsByName(callable->name)) {
       Use(NameUse::Kind::kCall, callable->name);
-      return Push({.kind = Kind::kMade, .depth = arguments->depth + 1, .name = callable->name});
+      const Extent extent = ExtentOf(*arguments);
+      return LooksThrough(extent) && (!FillsObjects(callable->name) || GrowFirst(*arguments)) &&
+             PushObject(Kind::kMade, extent, callable->name);
     }
     if (arguments->kind != Kind::kTexts) {
       why_ = "a computed name";
@@ -379,13 +491,22 @@ class Reader {
     }
     return PushName(TextAt(arguments->first), TextAt(arguments->second));
   }
+  // It makes its first argument hold the others.
+  [[nodiscard]] bool FillsObjects(std::size_t name) const {
+    return names_[name] == std::pair<std::string_view, std::string_view>(kArrays, "fill_objects");
+  }
+  bool GrowFirst(const Value& arguments) {
+    // Nothing else has the tuple of arguments: it was made for this call.
+    if (arguments.in_front == kNoObject || before_ != Op::kTuple2) return false;
+    return Grow(arguments.in_front, ExtentOf(arguments), 1);
+  }
   // An object of a class: `parts` says how many values are its arguments.
   bool New(std::size_t parts) {
-    std::uint32_t depth = 0;
+    Extent extent;
     for (std::size_t i = 0; i < parts; ++i) {
       const std::optional<Value> arguments = Take();
-      if (!arguments) return false;
-      depth = std::max(depth, arguments->depth);
+      if (!arguments || !LooksThrough(ExtentOf(*arguments))) return false;
+      extent.Add(ExtentOf(*arguments));
     }
     const std::optional<Value> type = Take();
     if (!type || type->kind != Kind::kName || FindsByName(type->name)) {
@@ -393,24 +514,44 @@ class Reader {
       return false;
     }
     Use(NameUse::Kind::kNew, type->name);
-    return Push({.kind = Kind::kMade, .depth = depth + 1, .name = type->name});
+    return PushObject(Kind::kMade, extent, type->name);
   }
   bool Build() {
     const std::optional<Value> state = Take();
-    if (!state || Top() == nullptr || Top()->kind != Kind::kMade) {
+    const Value* top = Top();
+    // A second state could go by a method that the first has given.
+    if (!state || top == nullptr || top->kind != Kind::kMade || objects_[top->object].has_state) {
       why_ = "a state for what it has not made";
       return false;
     }
-    Use(NameUse::Kind::kBuild, Top()->name);
-    return Deepen(state->depth);
+    const bool attributes = state->kind == Kind::kDict;
+    if ((attributes && objects_[state->object].dunder_keys) ||
+        (HasAttributes(top->name) && (!attributes || objects_[state->object].odd_keys))) {
+      why_ = "a state that is more than attributes";
+      return false;
+    }
+    objects_[top->object].has_state = true;
+    Use(NameUse::Kind::kBuild, top->name);
+    return Grow(top->object, ExtentOf(*state));
+  }
+  // Whether objects of the class have nothing but attributes. Those of the job's own may want any state.
+  [[nodiscard]] bool HasAttributes(std::size_t name) const {
+    const std::string_view module = names_[name].first;
+    return module == "builtins" || module == "types" || module == "uuid" ||
+           module == "torch._utils";
   }
 
   const std::string_view text_;
   std::size_t buffers_;
   std::size_t at_ = 0;
   bool stopped_ = false;
+  Op before_ = Op::kProto;
   std::string why_;
+  bool too_much_ = false;  // it may be an honest pickle
   std::vector<Value> stack_, memo_;
+  std::vector<Object> objects_;
+  std::uint32_t late_depth_ = 0;
+  std::uint64_t late_parts_ = 1, looked_through_ = 0;
   std::vector<std::pair<std::string_view, std::string_view>> names_;
   std::set<NameUse> uses_;
 };

@@ -30,7 +30,8 @@ struct NameUse {
 
 // Returns all that the pickle does beside making plain values, without doing it. The pickle is one of
 // protocol 5 as Python's own pickler writes it, or kDataLoss: it has other opcodes, a length beyond its
-// end, a name that it computes, or gives a state to something that it did not make itself. So what
+// end, a name that it computes, or gives a state to something that it did not make itself.
+// kResourceExhausted: it is larger or deeper than what is read here, which an honest one may be. So what
 // Python's unpickler does with these bytes is what is returned, and no more. `buffers`: how many lie
 // out of band. Source: Lib/pickletools.py and Modules/_pickle.c of CPython.
 // A name that a worker gives by the functions by_name and exception_by_name of

@@ -29,17 +29,14 @@ _CALLED = {
         *("fill_objects", "rebuild_array", "rebuild_dtype", "rebuild_objects", "rebuild_scalar"),
     ),
     "headrace.stage.made_tensors": (
-        *("rebuild_empty", "rebuild_storage", "rebuild_tensor", "rebuild_typed", "rebuild_view"),
+        *("rebuild_empty", "rebuild_special", "rebuild_storage", "rebuild_tensor", "rebuild_typed"),
+        *("rebuild_view",),
     ),
     "pathlib": ("PosixPath", "PurePosixPath", "PureWindowsPath"),
     "pathlib._local": ("PosixPath", "PurePosixPath", "PureWindowsPath"),  # of Python 3.13
     "torch": ("Size", "device"),
-    # Tensors with more to them than elements. They call what makes the elements, and set attributes
-    # of the new tensor.
-    "torch._tensor": ("_rebuild_from_type_v2",),
-    "torch._utils": ("_rebuild_parameter", "_rebuild_tensor_v2", "_rebuild_tensor_v3"),
     "torch.serialization": ("_get_layout",),
-    "torch.multiprocessing.reductions": ("rebuild_meta_tensor", "rebuild_tensor"),
+    "torch.multiprocessing.reductions": ("rebuild_meta_tensor",),
     "types": ("SimpleNamespace",),
 }
 # Made without their __init__; then they get their attributes.
@@ -102,7 +99,7 @@ class Reader(pickle.Unpickler):
     """Looks up these names and no others."""
 
     def __init__(self, pickled: Any, names: Iterable[tuple[str, str]], buffers: Any = None) -> None:
-        super().__init__(io.BytesIO(pickled), buffers=buffers)
+        super().__init__(io.BytesIO(pickled), buffers=pickling.plain(buffers or []))
         self._names = frozenset(names)
 
     def find_class(self, module: str, name: str) -> Any:
@@ -135,12 +132,30 @@ def error_of(batch: Any) -> Any:
     """The ExceptionWrapper of what was raised in its place. Raises what value_of raises."""
     if batch.names is None:
         return pickle.loads(batch.python_error)
-    return _read(batch, batch.python_error, None)
+    return _read(batch, batch.python_error, None, _checked_error)
 
 
-def _read(batch: Any, pickled: Any, buffers: Any) -> Any:
+def _checked_error(wrapper: Any) -> Any:
+    from torch._utils import ExceptionWrapper
+
+    if type(wrapper) is not ExceptionWrapper:
+        raise TypeError(f"{type(wrapper).__name__} in the place of an error")
+    state = vars(wrapper)
+    kind = state.get("exc_type")
+    if set(state) != {"exc_type", "exc_msg", "where"} or not (
+        isinstance(kind, type)
+        and issubclass(kind, BaseException)
+        and type(wrapper.exc_msg) is type(wrapper.where) is str
+    ):
+        raise TypeError("an error without its type and texts")
+    return wrapper
+
+
+def _read(
+    batch: Any, pickled: Any, buffers: Any, check: Callable[[Any], Any] = lambda value: value
+) -> Any:
     try:
-        return Reader(pickled, batch.names, buffers).load()
+        return check(Reader(pickled, batch.names, buffers).load())
     except Exception as error:
         raise WorkersUnavailable(
             f"worker {batch.worker} answers with what can't be read: {type(error).__name__}: {error}"

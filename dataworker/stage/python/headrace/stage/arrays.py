@@ -65,6 +65,8 @@ def _spec(numpy: Any, dtype: Any) -> Spec | None:
     if dtype.names is None:
         text: str = dtype.str
         return text if dtype.kind in _PLAIN and numpy.dtype(text) == dtype else None
+    if dtype.type is not numpy.void:  # of records: numpy.record
+        return None
     parts = [dtype.fields[name] for name in dtype.names]
     specs = [_spec(numpy, part[0]) for part in parts]
     if None in specs or any(len(part) > 2 for part in parts):  # a title
@@ -91,22 +93,43 @@ def rebuild_dtype(spec: Spec) -> Any:
         formats = [rebuild_dtype(part) for part in types]
         parts: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}
         made = numpy.dtype(parts, align=aligned)
-    if made.hasobject:
+    plain = made.subdtype is not None or made.names is not None or made.kind in _PLAIN
+    if made.hasobject or not plain:
         raise ValueError(f"{made} is no type of plain elements")
     return made
+
+
+def memory_of(buffer: Any) -> Any:
+    """The buffer. TypeError: it is not plain bytes. The memory of another object, as of an array of
+    objects that the same pickle has made, could hold pointers."""
+    kind = type(buffer)
+    if kind is bytes or kind is bytearray:
+        return buffer
+    if kind is memoryview and buffer.format == "B" and buffer.ndim == 1 and buffer.contiguous:
+        return buffer
+    raise TypeError(f"{kind.__name__} is no plain memory")
+
+
+def sides_of(shape: Any) -> Any:
+    """The shape. ValueError: it is none. Numbers that are values of tensors may change after a look."""
+    if isinstance(shape, tuple) and all(type(side) is int and side >= 0 for side in shape):
+        return shape
+    raise ValueError(f"{shape} is no shape")
 
 
 def rebuild_array(
     buffer: Any, spec: Spec, shape: tuple[int, ...], order: Any, own: bool = False
 ) -> Any:
-    """An array that is the memory of `buffer`, or, `own`, a copy. ValueError: it has another size."""
+    """An array that is the memory of `buffer`, or, `own`, a copy. ValueError, TypeError: it has another
+    size, or is no plain memory."""
     import numpy
 
     dtype = rebuild_dtype(spec)
-    if 0 in shape or dtype.itemsize == 0:
-        return numpy.empty(shape, dtype, order)  # of no bytes
-    flat = numpy.frombuffer(buffer, dtype)
-    if math.prod(shape) != flat.size or min(shape, default=0) < 0:
+    if 0 in sides_of(shape) or dtype.itemsize == 0:
+        # Of no bytes. numpy.empty would take some for a text of no length.
+        return numpy.ndarray(shape, dtype, bytearray(), order=order)
+    flat = numpy.frombuffer(memory_of(buffer), dtype)
+    if math.prod(shape) != flat.size:
         raise ValueError(f"an array of shape {shape} in {flat.nbytes} bytes")
     made = flat.reshape(shape, order=order)
     return made.copy() if own else made
@@ -133,7 +156,7 @@ def fill_objects(array: Any, state: tuple[tuple[int, ...], list[Any]]) -> None:
     shape, elements = state
     if type(array) is not numpy.ndarray or array.dtype.kind != "O" or array.size:
         raise ValueError("elements for no new array")
-    if min(shape) < 0 or math.prod(shape) != len(elements):
+    if math.prod(sides_of(shape)) != len(elements):
         raise ValueError(f"{len(elements)} elements for shape {shape}")
     array.resize(len(elements), refcheck=False)
     for place, element in enumerate(elements):

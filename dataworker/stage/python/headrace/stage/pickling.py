@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from . import arrays
+from . import arrays, special_tensors
 from .made_tensors import (
     rebuild_empty,
     rebuild_storage,
@@ -188,6 +188,8 @@ class BatchPickler(pickle.Pickler):
             return NotImplemented
         if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:
             return self._tensor(obj)
+        if isinstance(obj, torch.Tensor):
+            return special_tensors.reduced_subclass(obj, self._view)
         if isinstance(obj, torch.UntypedStorage) and obj.device.type == "cpu":
             if self._shares and obj.is_shared():
                 from torch.multiprocessing.reductions import reduce_storage
@@ -208,14 +210,17 @@ class BatchPickler(pickle.Pickler):
             return find, (obj.__module__, obj.__qualname__)
         return arrays.reduced(obj)
 
+    def _view(self, typed: Any, place: Any) -> Any:
+        """The arguments of rebuild_view. `typed`: a TypedStorage."""
+        offset, shape, stride = place
+        dtype = str(typed.dtype).removeprefix("torch.")
+        return self._storage(typed._untyped_storage), dtype, offset, tuple(shape), tuple(stride)
+
     def _tensor(self, tensor: Any) -> Any:
-        if _is_special(tensor):
+        if special_tensors.is_special(tensor):
             if tensor.device.type not in ("cpu", "meta"):
                 return NotImplemented
-            from torch.multiprocessing import reductions
-
-            # What a stock worker's queue does, and forgets, with the storages by this pickler.
-            return reductions.reduce_tensor(tensor)
+            return special_tensors.reduced(tensor, self._view)
         dtype, shape = str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
         if tensor.numel() == 0:
             return rebuild_empty, (dtype, shape, tensor.stride())
@@ -267,23 +272,6 @@ def _bytes_of(storage: Any) -> Any:
     import torch
 
     return torch.empty(0, dtype=torch.uint8).set_(storage).numpy()
-
-
-def _is_special(tensor: Any) -> bool:
-    """Whether it has more to it than its elements."""
-    import torch
-
-    return bool(
-        type(tensor) is not torch.Tensor
-        or tensor.device.type != "cpu"
-        or tensor.is_nested
-        or tensor.layout != torch.strided
-        or tensor.requires_grad
-        or tensor.is_quantized
-        or tensor.is_conj()
-        or tensor.is_neg()
-        or tensor.__dict__
-    )
 
 
 def _is_importable(obj: Any) -> bool:
@@ -346,7 +334,12 @@ def unpickle_batch(pickled: bytes, buffers: list[Any]) -> Any:
     if not pickled:
         *buffers, last = buffers
         pickled = bytes(last)
-    return pickle.loads(pickled, buffers=buffers)
+    return pickle.loads(pickled, buffers=plain(buffers))
+
+
+def plain(buffers: list[Any]) -> list[memoryview]:
+    """As the functions that make arrays and tensors take them."""
+    return [memoryview(buffer).cast("B") for buffer in buffers]
 
 
 def pickle_error(wrapper: Any) -> bytes:
