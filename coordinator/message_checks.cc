@@ -85,7 +85,9 @@ Status CheckRoom(const Quotas& quotas, const Job& job, std::uint64_t plan_bytes)
 }
 
 Status CheckRoom(const Quotas& quotas, const State& state) {
-  return quotas.workers.Check(state.workers().size() + 1);
+  const auto here = std::ranges::count_if(
+      state.workers(), [](const auto& each) { return each.second.phase != Worker::Phase::kLost; });
+  return quotas.workers.Check(static_cast<std::uint64_t>(here) + 1);
 }
 
 void MakeNamesPlain(wire::Body& body) {

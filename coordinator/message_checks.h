@@ -22,8 +22,8 @@ namespace headrace::coordinator {
 // yet. Bounded.
 [[nodiscard]] std::vector<wire::BadSample> NewlyHeldBack(const State& state,
                                                          const wire::ConsumerHeartbeat& m);
-// Whether there is room for another job, a loader of a job, another worker. kUnsupported: not
-// within the quotas.
+// Whether there is room for another job, a loader of a job, another worker beside those that are
+// not lost. kUnsupported: not within the quotas.
 [[nodiscard]] Status CheckRoom(const Quotas& quotas, const State& state, const wire::OpenJob& m);
 [[nodiscard]] Status CheckRoom(const Quotas& quotas, const Job& job, std::uint64_t plan_bytes);
 [[nodiscard]] Status CheckRoom(const Quotas& quotas, const State& state);

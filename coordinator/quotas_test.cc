@@ -81,6 +81,15 @@ TEST(CoordinatorQuotas, Workers) {
   EXPECT_TRUE(cluster.Register("worker-aaaa").status.ok());
 }
 
+TEST(CoordinatorQuotas, AWorkerThatIsLostLeavesItsPlace) {
+  Cluster cluster;
+  cluster.rules.quotas.workers.most = 1;
+  const auto lost = cluster.Register("worker-aaaa");
+  ASSERT_TRUE(lost.status.ok());
+  ASSERT_TRUE(cluster.state.Apply(MarkWorkerLost{lost.worker}).ok());
+  EXPECT_TRUE(cluster.Register("worker-bbbb").status.ok());
+}
+
 const std::string kNasty = "a\n2026 fake line\x1b[31m\xff" + std::string(5000, 'x');
 
 void ExpectPlain(const std::string& name) {

@@ -7,15 +7,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
 #include "base/process/descriptors.h"
+#include "schemas/wire/message.h"
 
 namespace headrace::net {
 namespace {
 
 constexpr Duration kSayEvery = std::chrono::seconds(1);
+constexpr Duration kSweepEvery = std::chrono::milliseconds(100);
 
 // A number that the kernel gives to one socket alone. 0: not a socket.
 std::uint64_t CookieOf(int fd) {
@@ -58,6 +61,16 @@ Intake& Intake::Process() {
   return intake;
 }
 
+IntakeLimits Intake::LimitsFor(std::uint64_t memory_bytes) {
+  IntakeLimits limits;
+  if (memory_bytes == 0) return limits;
+  const std::uint64_t least = 2 * std::uint64_t{wire::kMaxBodyBytes} +
+                              limits.frames * (IntakeMeter::kFrameBytes + IntakeMeter::kReadBytes);
+  limits.total_bytes = std::clamp(memory_bytes / 4, least, limits.total_bytes);
+  limits.bytes = std::min(limits.bytes, limits.total_bytes);
+  return limits;
+}
+
 void Intake::Open(const IntakeLimits& limits) {
   const std::lock_guard lock(mutex_);
   limits_ = limits;
@@ -69,6 +82,7 @@ void Intake::Close() {
   open_ = false;
   connections_.clear();
   held_ = 0;
+  large_ = 0;
 }
 
 std::uint64_t Intake::held() const {
@@ -77,7 +91,9 @@ std::uint64_t Intake::held() const {
 }
 
 void Intake::Erase(Connections::iterator connection) {
-  held_ -= connection->second.meter.held();
+  const std::uint64_t held = connection->second.meter.held();
+  held_ -= held;
+  if (held >= kLargeBytes) --large_;
   connections_.erase(connection);
 }
 
@@ -92,7 +108,8 @@ bool Intake::Accepted(int fd) {
   const std::uint64_t cookie = CookieOf(fd);
   const std::lock_guard lock(mutex_);
   if (const auto before = connections_.find(fd); before != connections_.end()) Erase(before);
-  connections_.emplace(fd, Connection{cookie, {}});
+  // A kernel without cookies: nothing tells that the descriptor is another socket's by now.
+  if (cookie != 0) connections_.emplace(fd, Connection{cookie, {}});
   return true;
 }
 
@@ -102,53 +119,71 @@ void Intake::TurnedAway() {
 }
 
 bool Intake::Admit(int fd, ByteSpan bytes) {
-  std::string why;
-  int largest = -1;  // another connection, which ends so that there is room for this one
+  std::string line;
+  bool admitted = true;
   {
     const std::lock_guard lock(mutex_);
     const auto found = connections_.find(fd);
     if (found == connections_.end()) return true;
-    if (found->second.cookie != CookieOf(fd)) {  // a socket that we connected
+    Connection& connection = found->second;
+    if (connection.cookie != CookieOf(fd)) {  // a socket that we connected
       Erase(found);
       return true;
     }
-    IntakeMeter& meter = found->second.meter;
-    const std::uint64_t before = meter.held();
-    why = meter.Take(bytes, limits_);
-    held_ += meter.held() - before;
-    if (why.empty() && held_ > limits_.total_bytes) {
-      ForgetEnded();
-      if (held_ > limits_.total_bytes) largest = Largest();
-      if (largest == fd) why = "the most of all that waits here, which is over the limit";
-    }
+    const std::uint64_t before = connection.meter.held();
+    const std::string_view why = connection.meter.Take(bytes, limits_);
+    Count(connection, before);
     if (!why.empty()) {
+      line.append(why).append(" peer=").append(PeerOf(fd));
+      // ZeroMQ closes it, and drops what it holds of it. While mutex_ is held, since the descriptor is
+      // this connection's until ZeroMQ has heard of its end.
+      ::shutdown(fd, SHUT_RDWR);
       Erase(found);
-    } else if (largest >= 0) {
-      Erase(connections_.find(largest));
+      admitted = false;
+    } else if (held_ > limits_.total_bytes && large_ > 0) {
+      ForgetEnded();
+      std::string peers;
+      admitted = !CutLargest(fd, peers);
+      if (!peers.empty()) {
+        line = "the most of all that waits here, which is over the limit peer=" + peers;
+      }
     }
   }
-  if (why.empty() && largest < 0) return true;
-  const int ends = why.empty() ? largest : fd;
-  Complain("a connection was cut: it sent " +
-           (why.empty() ? "the most of all that waits here, which is over the limit" : why) +
-           " peer=" + PeerOf(ends));
-  // ZeroMQ closes it, and drops what it holds of it.
-  ::shutdown(ends, SHUT_RDWR);
-  return ends != fd;
+  if (!line.empty()) Complain("a connection was cut: it sent " + line);
+  return admitted;
+}
+
+bool Intake::CutLargest(int fd, std::string& peers) {
+  bool cut = false;
+  while (held_ > limits_.total_bytes && large_ > 0) {
+    const auto largest = std::ranges::max_element(
+        connections_, {}, [](const auto& each) { return each.second.meter.held(); });
+    if (largest->second.cookie == CookieOf(largest->first)) {  // otherwise it has ended
+      peers.append(peers.empty() ? "" : ",").append(PeerOf(largest->first));
+      ::shutdown(largest->first, SHUT_RDWR);
+      cut = cut || largest->first == fd;
+    }
+    Erase(largest);
+  }
+  return cut;
+}
+
+void Intake::Count(const Connection& connection, std::uint64_t before) {
+  const std::uint64_t now = connection.meter.held();
+  held_ += now - before;
+  if (now >= kLargeBytes && before < kLargeBytes) ++large_;
+  if (now < kLargeBytes && before >= kLargeBytes) --large_;
 }
 
 void Intake::ForgetEnded() {
+  const SteadyTime now = Clock::Real().Now();
+  if (swept_ != SteadyTime{} && now - swept_ < kSweepEvery) return;
+  swept_ = now;
   for (auto it = connections_.begin(); it != connections_.end();) {
     const auto next = std::next(it);
     if (CookieOf(it->first) != it->second.cookie) Erase(it);
     it = next;
   }
-}
-
-int Intake::Largest() const {
-  return std::ranges::max_element(connections_, {},
-                                  [](const auto& each) { return each.second.meter.held(); })
-      ->first;
 }
 
 void Intake::Ended(int fd) {
@@ -163,7 +198,7 @@ void Intake::HandedOn(int fd, std::size_t frames) {
   IntakeMeter& meter = found->second.meter;
   const std::uint64_t before = meter.held();
   meter.HandedOn(frames);
-  held_ -= before - meter.held();
+  Count(found->second, before);
 }
 
 void Intake::Complain(const std::string& line) {

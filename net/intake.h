@@ -21,6 +21,12 @@ class Intake {
  public:
   static Intake& Process();
 
+  // The limits of a process that may use so much; 0: not known. What waits unread may be a quarter of
+  // it, and 1 GiB at most. A connection may always hold two frames of the largest legal size.
+  [[nodiscard]] static IntakeLimits LimitsFor(std::uint64_t memory_bytes);
+  // A connection that holds less never ends because of the others.
+  static constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 20;
+
   // Watches connections that are accepted after this. A few descriptors are never given to
   // peers.
   void Open(const IntakeLimits& limits = {});
@@ -52,8 +58,12 @@ class Intake {
   Intake() = default;
   // All need mutex_.
   void Erase(Connections::iterator connection);
+  // The connection's meter had `before`.
+  void Count(const Connection& connection, std::uint64_t before);
   void ForgetEnded();
-  [[nodiscard]] int Largest() const;
+  // Ends connections until the rest is within the limit of all, largest first. Returns the peers, and
+  // whether `fd` is among them.
+  [[nodiscard]] bool CutLargest(int fd, std::string& peers);
 
   // A line for the log, at most one a second.
   void Complain(const std::string& line);
@@ -64,6 +74,8 @@ class Intake {
   IntakeLimits limits_;
   Connections connections_;
   std::uint64_t held_ = 0;
+  std::size_t large_ = 0;  // connections with kLargeBytes
+  SteadyTime swept_{};
   SteadyTime complained_{};
   std::uint64_t unsaid_ = 0;  // since the last line
 };

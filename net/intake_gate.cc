@@ -5,7 +5,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -93,12 +92,7 @@ namespace headrace::net {
 
 void OpenIntakeGate(std::uint64_t memory_bytes) {
   if (spare.load() < 0) spare = OpenSpare();
-  IntakeLimits limits;
-  if (memory_bytes > 0) {
-    limits.total_bytes = std::min(limits.total_bytes, memory_bytes / 4);
-    limits.bytes = std::min(limits.bytes, limits.total_bytes);
-  }
-  Intake::Process().Open(limits);
+  Intake::Process().Open(Intake::LimitsFor(memory_bytes));
 }
 
 }  // namespace headrace::net

@@ -8,8 +8,7 @@ namespace headrace::net {
 // question, but it accepts and reads by the C library's functions accept4 and recv. A program that
 // links headrace_net_gate has its own; they ask the kernel and then Intake.
 //
-// For servers: call it before the first socket is bound. `memory_bytes`: what the process may use;
-// what waits unread may be a quarter of it, and 1 GiB at most. 0: not known.
+// For servers: call it before the first socket is bound. `memory_bytes`: see Intake::LimitsFor.
 void OpenIntakeGate(std::uint64_t memory_bytes = 0);
 
 }  // namespace headrace::net

@@ -17,6 +17,7 @@ constexpr std::uint8_t kOldestVersion = 3;
 }  // namespace
 
 std::string_view IntakeMeter::Take(ByteSpan bytes, const IntakeLimits& limits) {
+  begins_ = false;
   while (!bytes.empty() && wrong_.empty()) {
     if (greeted_ < kGreetingBytes) {
       TakeGreeting(bytes);
@@ -28,7 +29,19 @@ std::string_view IntakeMeter::Take(ByteSpan bytes, const IntakeLimits& limits) {
     if (frames_.size() > limits.frames) return "more frames than a message may have";
     if (held_ > limits.bytes) return "more bytes than a message may have";
   }
+  ChargeRead();
+  if (wrong_.empty() && held_ > limits.bytes) return "more bytes than a message may have";
   return wrong_;
+}
+
+void IntakeMeter::ChargeRead() {
+  if (!begins_) return;
+  held_ += kReadBytes;
+  if (in_body_ && !command_) {
+    arrived_ += kReadBytes;
+  } else {
+    frames_.back() += static_cast<std::uint32_t>(kReadBytes);
+  }
 }
 
 // Older versions, which have other frames, are spoken by none of ours.
@@ -69,6 +82,7 @@ void IntakeMeter::TakeHead(ByteSpan& bytes) {
   arrived_ = kFrameBytes;
   held_ += kFrameBytes;
   in_body_ = true;
+  begins_ = begins_ || !command_;
   if (missing_ == 0) EndFrame();
 }
 

@@ -44,7 +44,7 @@ TEST_F(IntakeMeterTest, WhatIsHandedOnCostsNothingMore) {
   ASSERT_EQ(Take(Greeting()), "");
   for (int i = 0; i < 1000; ++i) {
     ASSERT_EQ(Take(Frame(8, kMore) + Frame(300'000)), "");
-    EXPECT_EQ(meter_.held(), 300'008 + 2 * IntakeMeter::kFrameBytes);
+    EXPECT_EQ(meter_.held(), 300'008 + 2 * IntakeMeter::kFrameBytes + IntakeMeter::kReadBytes);
     meter_.HandedOn(2);
     EXPECT_EQ(meter_.held(), 0U);
   }
@@ -53,9 +53,9 @@ TEST_F(IntakeMeterTest, WhatIsHandedOnCostsNothingMore) {
 TEST_F(IntakeMeterTest, BytesMayComeOneByOne) {
   const std::string all = Greeting() + Frame(8, kMore) + Frame(0, kMore) + Frame(500);
   for (const char& byte : all) ASSERT_EQ(Take({&byte, 1}), "");
-  EXPECT_EQ(meter_.held(), 508 + 3 * IntakeMeter::kFrameBytes);
+  EXPECT_EQ(meter_.held(), 508 + 3 * (IntakeMeter::kFrameBytes + IntakeMeter::kReadBytes));
   meter_.HandedOn(1);
-  EXPECT_EQ(meter_.held(), 500 + 2 * IntakeMeter::kFrameBytes);
+  EXPECT_EQ(meter_.held(), 500 + 2 * (IntakeMeter::kFrameBytes + IntakeMeter::kReadBytes));
 }
 
 TEST_F(IntakeMeterTest, BytesOfOneFrameAreBoundedAsTheyCome) {
@@ -108,7 +108,26 @@ TEST_F(IntakeMeterTest, WhatDoesNotSpeakZmtp3IsRefused) {
 TEST_F(IntakeMeterTest, MoreThanCameCannotBeHandedOn) {
   ASSERT_EQ(Take(Greeting() + Frame(100) + Head(50) + "half"), "");
   meter_.HandedOn(1000);
-  EXPECT_EQ(meter_.held(), 4 + IntakeMeter::kFrameBytes) << "the frame in progress";
+  EXPECT_EQ(meter_.held(), 4 + IntakeMeter::kFrameBytes + IntakeMeter::kReadBytes)
+      << "the frame in progress";
+}
+
+TEST_F(IntakeMeterTest, SmallFramesShareTheBufferThatTheyWereReadInto) {
+  std::string all = Greeting();
+  for (int i = 0; i < 8; ++i) all += Frame(10);
+  ASSERT_EQ(Take(all), "");
+  EXPECT_EQ(meter_.held(), 8 * (10 + IntakeMeter::kFrameBytes) + IntakeMeter::kReadBytes);
+  meter_.HandedOn(7);
+  EXPECT_EQ(meter_.held(), 10 + IntakeMeter::kFrameBytes + IntakeMeter::kReadBytes)
+      << "the last one keeps it";
+  meter_.HandedOn(1);
+  EXPECT_EQ(meter_.held(), 0U);
+}
+
+TEST_F(IntakeMeterTest, ALargeFrameIsChargedForOneReadAlone) {
+  ASSERT_EQ(Take(Greeting() + Head(500'000)), "");
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(Take(std::string(10'000, 'x')), "");
+  EXPECT_EQ(meter_.held(), 500'000 + IntakeMeter::kFrameBytes + IntakeMeter::kReadBytes);
 }
 
 }  // namespace

@@ -207,6 +207,36 @@ TEST_F(IntakeTest, OverTheLimitOfAllTheLargestIsCut) {
   EXPECT_GT(Intake::Process().held(), std::uint64_t{12} << 20) << "the others are as they were";
 }
 
+TEST_F(IntakeTest, ASmallConnectionIsNotCutBecauseOfTheOthers) {
+  Intake::Process().Open({.bytes = 64 << 20, .frames = 1024, .total_bytes = 1 << 20});
+  std::vector<UniqueFd> peers;
+  for (int i = 0; i < 4; ++i) {
+    peers.push_back(Shaken());
+    Write(peers.back(), LongFrame(600'000));
+  }
+  const auto until = Clock::Real().Now() + seconds(20);
+  while (Intake::Process().held() < 2'400'000 && Clock::Real().Now() < until) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_GE(Intake::Process().held(), 2'400'000U);
+}
+
+TEST_F(IntakeTest, LegalFramesFitWhateverTheMemoryIs) {
+  constexpr std::uint64_t kTwoFrames = std::uint64_t{128} << 20;
+  for (const std::uint64_t memory : {std::uint64_t{1}, std::uint64_t{64} << 20}) {
+    EXPECT_GT(Intake::LimitsFor(memory).bytes, kTwoFrames);
+    EXPECT_GE(Intake::LimitsFor(memory).total_bytes, Intake::LimitsFor(memory).bytes);
+  }
+  EXPECT_EQ(Intake::LimitsFor(std::uint64_t{2} << 30).total_bytes, std::uint64_t{512} << 20);
+  EXPECT_EQ(Intake::LimitsFor(0).total_bytes, std::uint64_t{1} << 30);
+}
+
+TEST_F(IntakeTest, WithoutACookieAConnectionIsNotWatched) {
+  const UniqueFd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));  // has none
+  EXPECT_TRUE(Intake::Process().Accepted(file.get()));
+  EXPECT_TRUE(Intake::Process().Admit(file.get(), AsBytes("GET / HTTP/1.1")));
+}
+
 TEST_F(IntakeTest, AStrangersProtocolIsCutAtItsFirstBytes) {
   const UniqueFd peer = Connect();
   Write(peer, "GET / HTTP/1.1\r\nHost: head\r\n\r\n");

@@ -123,7 +123,9 @@ Result<PayloadPool::Buffer> PayloadPool::Take(JobId job, std::uint64_t bytes) {
     if (!block) {
       const std::lock_guard lock(shared_->mutex);
       shared_->Return(job, rounded);
-      return lease.ok() ? ResourceExhausted("no memory for " + what) : lease.status();
+      if (lease.ok()) return ResourceExhausted("no memory for " + what);
+      const Status& why = lease.status();
+      return why.code() == Code::kUnsupported ? Unavailable(why.message()) : why;
     }
   }
   const MutableByteSpan memory = block->memory().first(bytes);

@@ -28,7 +28,7 @@ class PayloadPool {
   };
   // Lends a buffer to a job. While half of the limit is lent, a job that has an eighth gets no more:
   // trainers that do not read what they asked for leave room for others. kResourceExhausted: too much
-  // is on its way already. kUnsupported: more than the worker's memory.
+  // is on its way already. kUnavailable: more than this worker's memory; another may have more.
   Result<Buffer> Take(JobId job, std::uint64_t bytes);
   // Gives kept memory back to the system.
   void Trim();

@@ -1,7 +1,11 @@
 #include "dataworker/memory/worker_memory.h"
 
+#include <atomic>
+#include <chrono>
+#include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "dataworker/cache/memory/memory_cache.h"
@@ -36,6 +40,61 @@ TEST(WorkerMemory, WorkIsAdmittedAsFarAsItFits) {
   EXPECT_EQ(memory->used(), 0U);
   EXPECT_TRUE(memory->Take(50 * kMib, "a picture").ok());
   EXPECT_EQ(memory->Take(101 * kMib, "a picture").status().code(), Code::kUnsupported) << "never";
+}
+
+TEST(WorkerMemory, WhoWaitsGetsItInTurnWhenOthersHaveFreed) {
+  const auto memory = WorkerMemory::Make(100 * kMib);
+  const WorkerMemory::Waiting waiting{std::chrono::minutes(10), {}, {}};
+  std::optional<WorkerMemory::Lease> first = *memory->Take(60 * kMib, "a picture");
+  std::atomic<bool> tried = false;
+  auto large = std::async(std::launch::async, [&] {
+    return memory->TakeInTurn(100 * kMib, "a large one",
+                              {waiting.patience, [&tried] { tried = true; }, {}});
+  });
+  while (!tried) std::this_thread::yield();
+  auto small = std::async(std::launch::async,
+                          [&] { return memory->TakeInTurn(10 * kMib, "a small one", waiting); });
+  EXPECT_EQ(small.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout)
+      << "the large one is before it";
+  first.reset();
+  {
+    const auto lease = large.get();
+    ASSERT_TRUE(lease.ok()) << lease.status().ToString();
+    EXPECT_EQ(memory->used(), 100 * kMib);
+  }
+  EXPECT_TRUE(small.get().ok());
+}
+
+TEST(WorkerMemory, NobodyWaitsForWhatCannotComeOrIsWantedNoMore) {
+  const auto memory = WorkerMemory::Make(100 * kMib);
+  const WorkerMemory::Waiting patient{std::chrono::minutes(10), {}, {}};
+  EXPECT_EQ(memory->TakeInTurn(101 * kMib, "a picture", patient).status().code(),
+            Code::kUnsupported);
+  {
+    const auto table = memory->TakeForLong(50 * kMib, "a table");
+    EXPECT_EQ(memory->TakeInTurn(51 * kMib, "a picture", patient).status().code(),
+              Code::kResourceExhausted);
+  }
+  const auto batch = memory->Take(50 * kMib, "a batch");
+  EXPECT_EQ(memory->TakeInTurn(51 * kMib, "a picture", {patient.patience, {}, [] { return true; }})
+                .status()
+                .code(),
+            Code::kResourceExhausted);
+  EXPECT_EQ(memory->TakeInTurn(51 * kMib, "a picture", {std::chrono::milliseconds(1), {}, {}})
+                .status()
+                .code(),
+            Code::kResourceExhausted);
+  EXPECT_TRUE(memory->TakeInTurn(50 * kMib, "a picture", patient).ok()) << "nobody is before it";
+}
+
+TEST(WorkerMemory, WhatIsKeptForLaterGivesWayToAPicture) {
+  const auto memory = WorkerMemory::Make(10 * kMib);
+  PayloadPool pool(100 * kMib, 8 * kMib, memory);
+  (void)pool.Take(JobId(1), 6 * kMib);
+  EXPECT_EQ(memory->used(), 6 * kMib);
+  const auto lease = memory->TakeInTurn(9 * kMib, "a picture",
+                                        {std::chrono::minutes(10), [&pool] { pool.Trim(); }, {}});
+  EXPECT_TRUE(lease.ok()) << lease.status().ToString();
 }
 
 TEST(WorkerMemory, TheCacheGivesWayAndComesBack) {
@@ -96,7 +155,8 @@ TEST(PayloadPoolMemory, BatchesAreOfTheWorkersMemory) {
   first->hold.reset();
   EXPECT_EQ(memory->used(), 6 * kMib) << "kept for the next one";
   EXPECT_TRUE(pool.Take(JobId(2), 9 * kMib).ok()) << "what was kept gives way";
-  EXPECT_EQ(pool.Take(JobId(2), 11 * kMib).status().code(), Code::kUnsupported);
+  EXPECT_EQ(pool.Take(JobId(2), 11 * kMib).status().code(), Code::kUnavailable)
+      << "another worker may have more";
 }
 
 TEST(PayloadPoolMemory, AJobThatReadsNothingLeavesRoomForOthers) {

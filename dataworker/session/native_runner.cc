@@ -120,7 +120,8 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, Batch
     attachment_.Refuse(request, layout.status());
     return;
   }
-  if (Status fits = environment_.limits.quotas.batch_bytes.Check(layout->bytes()); !fits.ok()) {
+  if (Status fits = Quotas::CheckHere(environment_.limits.quotas.batch_bytes, layout->bytes());
+      !fits.ok()) {
     attachment_.Refuse(request, std::move(fits));
     return;
   }

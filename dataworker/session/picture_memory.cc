@@ -20,10 +20,11 @@ std::uint64_t PictureMemory::BytesFor(const TensorSpec& picture, int files) {
 }
 
 Status PictureMemory::Admit(const TensorSpec& picture, const Source& source, std::int64_t row,
-                            LargeScratch& scratch) {
+                            LargeScratch& scratch, std::function<bool()> gives_up) {
   const std::uint64_t bytes = BytesFor(picture, source.files());
   if (bytes <= WorkerMemory::kSmallPicture) return {};
-  Result<WorkerMemory::Lease> lease = memory_->Take(bytes, "a picture of " + picture.ToString());
+  Result<WorkerMemory::Lease> lease = memory_->TakeInTurn(
+      bytes, "a picture of " + picture.ToString(), {kPatience, reclaim_, std::move(gives_up)});
   if (lease.ok()) {
     scratch.Hold(std::move(lease).value());
     return {};

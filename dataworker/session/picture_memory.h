@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,25 +37,31 @@ class LargeScratch {
 // few bytes of a file can declare a picture that no worker could hold. Thread-safe. One for the worker.
 class PictureMemory {
  public:
-  // `clock` outlives it.
-  PictureMemory(std::shared_ptr<WorkerMemory> memory, Clock& clock)
-      : memory_(std::move(memory)), clock_(clock) {}
+  // How long a thread waits for others' memory at most.
+  static constexpr Duration kPatience = std::chrono::seconds(10);
+
+  // `clock` outlives it. `reclaim`: frees memory that is kept for later batches; any thread.
+  PictureMemory(std::shared_ptr<WorkerMemory> memory, Clock& clock,
+                std::function<void()> reclaim = nullptr)
+      : memory_(std::move(memory)), clock_(clock), reclaim_(std::move(reclaim)) {}
 
   // What making a sample takes at most, beside its place in the batch: the decoded pixels, in four
   // bytes each, and as much for what is made of them.
   [[nodiscard]] static std::uint64_t BytesFor(const TensorSpec& picture, int files);
 
-  // Has `scratch` hold memory for one sample; none where the picture is small. An error of
-  // WorkerMemory::Take: the trainer makes the sample. A line of the log, one a second at most, then
-  // names the row of the source.
+  // Has `scratch` hold memory for one sample; none where the picture is small. It blocks while others
+  // have what it needs, for kPatience at most, and not after `gives_up` says so. An error of
+  // WorkerMemory::TakeInTurn: the trainer makes the sample. A line of the log, one a second at most,
+  // then names the row of the source. REQUIRES: `scratch` holds none.
   [[nodiscard]] Status Admit(const TensorSpec& picture, const Source& source, std::int64_t row,
-                             LargeScratch& scratch);
+                             LargeScratch& scratch, std::function<bool()> gives_up);
 
  private:
   void Complain(const Status& why, const std::string& name);
 
   const std::shared_ptr<WorkerMemory> memory_;
   Clock& clock_;
+  const std::function<void()> reclaim_;
   std::mutex mutex_;
   // Guarded by mutex_:
   SteadyTime complained_{};

@@ -1,5 +1,6 @@
 #include "dataworker/session/plan_blobs.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/log.h"
@@ -26,7 +27,7 @@ PlanBlobs::PlanBlobs(BlobTable& table, JobId job, std::vector<BlobHash> blobs, B
 
 Status PlanBlobs::CheckRoom(std::uint64_t bytes) const {
   std::uint64_t has = table_.BytesOf(job_);
-  for (const auto& [hash, coming] : building_) has += coming.builder.size();
+  for (const auto& [hash, coming] : building_) has += coming.bytes;
   return bounds_.of_job.Check(bytes > UINT64_MAX - has ? UINT64_MAX : has + bytes);
 }
 
@@ -54,18 +55,64 @@ void PlanBlobs::Restart(SteadyTime now) {
   }
 }
 
+bool PlanBlobs::FindsRoom() {
+  if (!lacking_) return true;
+  const auto [hash, bytes] = *lacking_;
+  const BlobContent others = OfAnotherJob(hash);
+  if (!(others && others->size() == bytes) &&
+      !bounds_.memory->Take(bytes, "a table or array of the job").ok()) {
+    return false;
+  }
+  lacking_.reset();
+  return true;
+}
+
+Status PlanBlobs::MakeOwn(BlobHash hash, Coming& coming) {
+  auto lease = bounds_.memory->TakeForLong(coming.bytes, "a table or array of the job");
+  if (!lease.ok()) {
+    if (lease.status().code() == Code::kResourceExhausted) lacking_.emplace(hash, coming.bytes);
+    return lease.status();
+  }
+  HR_TRY(BlobBuilder builder, BlobBuilder::Make(coming.bytes));
+  if (coming.same) HR_RETURN_IF_ERROR(builder.Append(0, coming.same->first(coming.compared)));
+  coming.same = nullptr;
+  coming.builder = std::move(builder);
+  coming.lease = std::move(lease).value();
+  return {};
+}
+
 Result<BlobContent> PlanBlobs::OnPart(const wire::BlobPart& part, ByteSpan bytes, SteadyTime now) {
   heard_ = now;
   if (!missing_.contains(part.hash)) return BlobContent();  // came from elsewhere meanwhile
+  if (lacking_) return BlobContent();
   auto coming = building_.find(part.hash);
   if (coming == building_.end()) {
     HR_RETURN_IF_ERROR(CheckRoom(part.total_bytes));
-    HR_TRY(WorkerMemory::Lease lease,
-           bounds_.memory->Take(part.total_bytes, "a table or array of the job"));
-    HR_TRY(BlobBuilder made, BlobBuilder::Make(part.total_bytes));
-    coming = building_.emplace(part.hash, Coming{std::move(made), std::move(lease)}).first;
+    coming = building_.try_emplace(part.hash).first;
+    coming->second.bytes = part.total_bytes;
+    BlobContent others = OfAnotherJob(part.hash);
+    if (others && others->size() == part.total_bytes) coming->second.same = std::move(others);
   }
-  BlobBuilder& builder = coming->second.builder;
+  Coming& blob = coming->second;
+  if (blob.same) {
+    const ByteSpan rest = blob.same->subspan(blob.compared);
+    if (part.offset == blob.compared && bytes.size() <= rest.size() &&
+        std::ranges::equal(bytes, rest.first(bytes.size()))) {
+      blob.compared += bytes.size();
+      if (blob.compared < blob.bytes) return BlobContent();
+      BlobContent content = std::move(blob.same);
+      building_.erase(coming);
+      missing_.erase(part.hash);
+      return content;
+    }
+  }
+  if (!blob.builder) {
+    if (Status room = MakeOwn(part.hash, blob); !room.ok()) {
+      building_.erase(coming);
+      return room;
+    }
+  }
+  BlobBuilder& builder = *blob.builder;
   if (const Status status = builder.Append(part.offset, bytes); !status.ok()) {
     // A part of an earlier attempt. The rest of that attempt is useless, too. The peer attaches
     // again or sends from the start.
@@ -74,7 +121,7 @@ Result<BlobContent> PlanBlobs::OnPart(const wire::BlobPart& part, ByteSpan bytes
     return BlobContent();
   }
   if (!builder.complete()) return BlobContent();
-  BlobContent content = WithLease(builder.Take(), std::move(coming->second.lease));
+  BlobContent content = WithLease(builder.Take(), std::move(blob.lease));
   building_.erase(coming);
   missing_.erase(part.hash);
   return content;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -54,12 +55,16 @@ class PlanBlobs {
 
   // Takes a part, or a descriptor of the whole. Returns the content that this completes, for the
   // caller to verify. nullptr: more is to come, or the blob is not missing. A part that is not the
-  // next one is dropped, and the earlier ones with it. kUnsupported, kResourceExhausted: it is over a
-  // bound.
+  // next one is dropped, and the earlier ones with it. kUnsupported: it is over a bound.
+  // kResourceExhausted: the worker has no memory for it now (see lacks_room).
   // Errors of BlobBuilder::Make, BlobFromDescriptor.
   Result<BlobContent> OnPart(const wire::BlobPart& part, ByteSpan bytes, SteadyTime now);
   Result<BlobContent> OnDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes,
                                    SteadyTime now);
+  // Whether a blob found no memory. Its parts are dropped until FindsRoom.
+  [[nodiscard]] bool lacks_room() const { return lacking_.has_value(); }
+  // Looks again; true: none lacks it.
+  [[nodiscard]] bool FindsRoom();
   // What another job has by this hash. The caller may keep it instead of a blob with the same bytes.
   [[nodiscard]] BlobContent OfAnotherJob(BlobHash hash) const {
     return table_.OfAnother(job_, hash);
@@ -69,11 +74,16 @@ class PlanBlobs {
   void Keep(BlobHash hash, BlobContent content);
 
  private:
-  // A blob that comes, and its part of the worker's memory.
+  // A blob that comes. It takes no memory while its bytes are those that another job has.
   struct Coming {
-    BlobBuilder builder;
+    std::uint64_t bytes = 0;
+    BlobContent same;            // of another job
+    std::uint64_t compared = 0;  // bytes of it, while there is no builder
+    std::optional<BlobBuilder> builder;
     WorkerMemory::Lease lease;
   };
+  // Has the blob a memory of its own, with what was compared.
+  Status MakeOwn(BlobHash hash, Coming& coming);
   // Whether the job may have so many bytes more.
   [[nodiscard]] Status CheckRoom(std::uint64_t bytes) const;
 
@@ -84,6 +94,7 @@ class PlanBlobs {
   std::set<BlobHash> missing_;
   std::map<BlobHash, Coming> building_;
   std::map<BlobHash, BlobContent> here_;
+  std::optional<std::pair<BlobHash, std::uint64_t>> lacking_;  // and its bytes
   SteadyTime heard_{};
 };
 

@@ -133,6 +133,40 @@ TEST_F(PlanBlobsTest, ABlobIsOfTheWorkersMemoryWhileSomebodyHasIt) {
   EXPECT_EQ(memory->used(), 0U);
 }
 
+TEST_F(PlanBlobsTest, WhatAnotherJobSentTakesNoMoreMemoryWhileTheBytesAreTheSame) {
+  const auto memory = WorkerMemory::Make(50);
+  const BlobContent theirs = Content("one!");
+  table_.Add(JobId(2), a_, theirs);
+  table_.Add(JobId(2), b_, theirs);
+  PlanBlobs blobs(table_, JobId(1), {a_, b_}, {memory, bounds_.of_job});
+  EXPECT_EQ(Part(blobs, a_, 0, "on"), nullptr);
+  EXPECT_EQ(Part(blobs, a_, 2, "e!"), theirs);
+  EXPECT_EQ(memory->used(), 0U);
+  // Forged: it has the hash alone.
+  EXPECT_EQ(Part(blobs, b_, 0, "on"), nullptr);
+  EXPECT_EQ(memory->used(), 0U);
+  const BlobContent mine = Part(blobs, b_, 2, "ly");
+  ASSERT_NE(mine, nullptr);
+  EXPECT_EQ(Text(mine), "only");
+  EXPECT_EQ(memory->used(), 4U);
+}
+
+TEST_F(PlanBlobsTest, ABlobThatFindsNoMemoryNowMayComeLater) {
+  const auto memory = WorkerMemory::Make(50);
+  std::optional<WorkerMemory::Lease> others = *memory->Take(48, "others");
+  PlanBlobs blobs(table_, JobId(1), {a_}, {memory, bounds_.of_job});
+  const wire::BlobPart part{.hash = a_, .total_bytes = 4, .offset = 0};
+  EXPECT_EQ(blobs.OnPart(part, AsBytes("on"), now_).status().code(), Code::kResourceExhausted);
+  EXPECT_TRUE(blobs.lacks_room());
+  EXPECT_EQ(Part(blobs, a_, 2, "e!"), nullptr) << "of the same attempt: useless";
+  EXPECT_FALSE(blobs.FindsRoom());
+  others.reset();
+  EXPECT_TRUE(blobs.FindsRoom());
+  EXPECT_FALSE(blobs.lacks_room());
+  EXPECT_EQ(memory->used(), 0U);
+  EXPECT_NE(Part(blobs, a_, 0, "one!"), nullptr);
+}
+
 TEST_F(PlanBlobsTest, ADescriptorIsAWholeBlob) {
   const TestArena memory(4096);
   std::memcpy(memory.memory().data(), "one!", 4);

@@ -19,7 +19,7 @@ std::vector<BlobHash> BlobsOf(const wire::Attach& attach) {
 // Whether a request of so many samples may wait beside those that do.
 Status CheckRoom(const Quotas& quotas, std::size_t keys, std::size_t waiting) {
   HR_RETURN_IF_ERROR(quotas.batch_keys.Check(keys));
-  return quotas.requests.Check(waiting + 1);
+  return Quotas::CheckHere(quotas.requests, waiting + 1);
 }
 
 }  // namespace
@@ -36,6 +36,10 @@ Session::Session(SessionEnvironment& environment, const wire::Attach& attach)
 void Session::Attach(std::string peer, const wire::Attach& attach) {
   attachment_.Renew(std::move(peer), attach);
   memory_.UseArena(attach.use_arena);
+  if (state_ == State::kFailed && !blobs_.FindsRoom()) {
+    SendAttached();  // says that there is no session yet; the trainer attaches again
+    return;
+  }
   if (state_ == State::kFailed) {
     stage_.End();
     state_ = State::kWaiting;
@@ -85,7 +89,8 @@ void Session::OnBlobDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t 
 // Verifies a whole blob before it is kept: its sender may be damaged, or lie.
 void Session::OnBlob(BlobHash hash, Result<BlobContent> content) {
   if (!content.ok()) {
-    Fail(content.status());
+    // Others end, and then there is room: the trainer attaches again, and asks other workers meanwhile.
+    Fail(blobs_.lacks_room() ? NoSession(content.status().message()) : content.status());
     return;
   }
   if (*content == nullptr) return;

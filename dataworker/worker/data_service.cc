@@ -43,7 +43,7 @@ Status CheckRoom(const Quotas& quotas, const std::multiset<JobId>& jobs,
 DataService::DataService(const Parts& parts)
     : reactor_(parts.reactor),
       payloads_(kMostPayloadBytes, kKeptPayloadBytes, parts.memory),
-      pictures_(parts.memory, parts.reactor.clock()),
+      pictures_(parts.memory, parts.reactor.clock(), [this] { payloads_.Trim(); }),
       bases_(parts.reactor),
       ledger_(parts.queue, *parts.cache, parts.executor.concurrency()),
       environment_{

@@ -18,8 +18,9 @@ class QuotasTest : public WorkerTest {
     other.job = job;
     return client.Attach(other, blobs_);
   }
-  static void ExpectOver(const Status& status, const std::string& number, const char* option) {
-    EXPECT_EQ(status.code(), Code::kUnsupported) << status.ToString();
+  static void ExpectOver(const Status& status, const std::string& number, const char* option,
+                         Code code = Code::kUnsupported) {
+    EXPECT_EQ(status.code(), code) << status.ToString();
     EXPECT_THAT(status.message(), AllOf(HasSubstr(number), HasSubstr(option)));
   }
   WorkerOptions options_;
@@ -91,7 +92,8 @@ TEST_F(QuotasTest, BytesOfABatch) {
   TestClient client(worker);
   ASSERT_TRUE(client.Attach(attach_, blobs_).status.ok());
   client.Send(Request({1, 2}));
-  ExpectOver(client.Next<wire::BatchDone>().status, "bytes of a batch", "--max-batch-bytes");
+  ExpectOver(client.Next<wire::BatchDone>().status, "bytes of a batch", "--max-batch-bytes",
+             Code::kUnavailable);
   client.Send(Request({1}));
   EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());
 }
@@ -106,7 +108,79 @@ TEST_F(QuotasTest, RequestsThatWait) {
   client.Send(Request({1}));
   client.Send(Request({2}));
   client.Send(Request({3}));
-  ExpectOver(client.Next<wire::BatchDone>().status, "3 requests", "--max-requests");
+  ExpectOver(client.Next<wire::BatchDone>().status, "3 requests", "--max-requests",
+             Code::kUnavailable);
+}
+
+// 10 MiB for its work: three quarters are for the threads.
+WorkerOptions Small() {
+  WorkerOptions options;
+  options.memory_bytes = std::uint64_t{40} << 20;
+  options.threads = 4;
+  return options;
+}
+
+TEST_F(QuotasTest, ABatchOverThisWorkersMemoryMayBeAnothers) {
+  const TestWorker worker(Small());
+  TestClient client(worker);
+  ASSERT_TRUE(client.Attach(attach_, blobs_).status.ok());
+  wire::BatchRequest request = Request(std::vector<std::int64_t>(2000, 1));
+  request.slot_bytes = 1 << 30;
+  client.Send(request);
+  const Status status = client.Next<wire::BatchDone>().status;
+  EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
+  EXPECT_THAT(status.message(), HasSubstr("--memory"));
+}
+
+// Its table finds no memory while another job's is here; then it does.
+TEST_F(QuotasTest, ASessionWhoseTableFindsNoMemoryNowIsAttachedLater) {
+  const auto with_table = [&](char letter) {
+    wire::FileTable table{.root = directory_.path(), .paths = {}, .labels = {}};
+    for (std::int64_t i = 0; i < kFiles; ++i) {
+      table.paths.push_back(std::to_string(i) + ".png");
+      table.labels.push_back(i * 7);
+    }
+    table.paths[0] = std::string(std::size_t{6} << 20, letter);
+    wire::Attach attach = attach_;
+    attach.plan.leaves[0].table = AddBlob(wire::EncodeFileTable(table));
+    return attach;
+  };
+  wire::Attach first = with_table('a'), second = with_table('b');
+  first.session = SessionId(1);
+  first.job = JobId(1);
+  const TestWorker worker(Small());
+  TestClient client(worker);
+  ASSERT_TRUE(client.Attach(first, blobs_).status.ok());
+  wire::BatchRequest request = Request({1});
+  request.session = first.session;
+  client.Send(request);
+  ASSERT_TRUE(client.Next<wire::BatchDone>().status.ok());
+
+  EXPECT_TRUE(client.Attach(second, blobs_).status.ok()) << "its table is not here yet";
+  EXPECT_TRUE(IsNoSession(client.Next<wire::Attached>().status));
+  client.Send(Request({1}));
+  EXPECT_TRUE(IsNoSession(client.Next<wire::BatchDone>().status)) << "the trainer attaches again";
+  EXPECT_TRUE(IsNoSession(client.Attach(second, blobs_).status)) << "and is no candidate till then";
+  client.Send(wire::Detach{first.session});
+  EXPECT_TRUE(client.Attach(second, blobs_).status.ok());
+  client.Send(Request({1}));
+  EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());
+}
+
+// There is memory for one at a time.
+TEST_F(QuotasTest, LargePicturesWaitForEachOther) {
+  for (std::int64_t i = 0; i < kFiles; ++i) {
+    directory_.Write(std::to_string(i) + ".png", TinyPng::Make(1060, 1000, 1));
+  }
+  const TestWorker worker(Small());
+  TestClient client(worker);
+  ASSERT_TRUE(client.Attach(attach_, blobs_).status.ok());
+  const wire::BatchRequest request = Request(AllKeys());
+  client.Send(request);
+  Bytes payload;
+  const auto done = client.Next<wire::BatchDone>(&payload);
+  ASSERT_TRUE(done.failures.empty()) << done.failures[0].message;
+  ExpectBatch(request, done, payload);
 }
 
 // A few bytes declare a picture of 88 megapixels.
