@@ -1,7 +1,6 @@
 #include "dataworker/session/batch_work.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "dataworker/session/batch_request.h"
@@ -231,7 +230,6 @@ Status BatchWork::BearWitness(const Sample& sample) {
   return {};
 }
 
-// Reads the size of an encoded sample, and has memory for it as long as `scratch` lives.
 Result<TensorSpec> BatchWork::AdmitPicture(const Sample& sample, ByteSpan encoded,
                                            LargeScratch& scratch) const {
   HR_TRY(const TensorSpec spec, setup_.plan->runner().ReadSource(encoded));

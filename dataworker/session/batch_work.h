@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -89,6 +90,7 @@ class BatchWork final : public Work {
   void Resume(Unit unit, WorkQueue::Place place);
   // The sample waits if the unit says so.
   Status MakeSample(Unit& unit, ThreadContext& context);
+  // Reads the size of an encoded sample, and has memory for it as long as `scratch` lives.
   [[nodiscard]] Result<TensorSpec> AdmitPicture(const Sample& sample, ByteSpan encoded,
                                                 LargeScratch& scratch) const;
   Status MakeValues(const Sample& sample, ThreadContext& context);
