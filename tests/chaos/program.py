@@ -147,6 +147,9 @@ def main() -> None:
     for epoch in range(first, args.epochs):
         if stop.exists() and generator is None:
             break
+        if generator is not None and number == 0:  # saved between two epochs
+            torch.set_rng_state(generator)
+            generator = None
         iterator = iter(loader)
         if generator is not None:  # iter() draws, as it had at the epoch's begin
             torch.set_rng_state(generator)
