@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "trainer_client/session/pickle_extents.h"
+
 namespace headrace::client {
 namespace {
 
@@ -61,13 +63,6 @@ enum class Op : std::uint8_t {
   kReadonlyBuffer = 0x98,
 };
 
-// The hash of a tuple, and the end of a container, go down into their parts without a bound, on the
-// stack of the thread.
-constexpr std::uint32_t kMostDepth = 1000;
-// A value that has a part twice is looked through twice, by its hash, a comparison or a call: t = (t, t)
-// grows twofold with each two bytes. So what they look through is bounded, of one value and of all.
-constexpr std::uint64_t kMostParts = std::uint64_t{1} << 24;
-constexpr std::uint64_t kMostPartsPerByte = 64;
 // Bounds of this reader's own memory: each byte may be a value.
 constexpr std::size_t kMostBytes = std::size_t{1} << 31;
 constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
@@ -82,19 +77,6 @@ struct Place {
   std::uint32_t at = 0, size = 0;
 };
 
-// How much lies in a value: the longest way down, and its parts, each as often as it is there.
-struct Extent {
-  std::uint32_t depth = 0;
-  std::uint32_t parts = 0;
-
-  void Add(const Extent& part) {
-    depth = std::max(depth, part.depth);
-    parts = Bounded(std::uint64_t{parts} + part.parts);
-  }
-  static std::uint32_t Bounded(std::uint64_t parts) {
-    return static_cast<std::uint32_t>(std::min(parts, kMostParts + 1));
-  }
-};
 constexpr Extent kOne{.depth = 1, .parts = 1};
 
 constexpr std::uint32_t kNoObject = UINT32_MAX;
@@ -111,40 +93,96 @@ struct Value {
 };
 using Kind = Value::Kind;
 
-// A value that can grow after it was made. All that the stack and the memo have of it are the same one.
-struct Object {
-  Extent extent;
-  std::uint32_t holders = 0;  // values that it is a part of by now
-  bool has_state = false;
-  bool odd_keys = false;  // kDict: one is no text
-  bool dunder_keys = false;
+using Name = std::pair<std::string_view, std::string_view>;
+
+bool FindsByName(const Name& name) {
+  return name.first == kPickling &&
+         (name.second == "by_name" || name.second == "exception_by_name");
+}
+// It makes its first argument hold the others.
+bool FillsObjects(const Name& name) { return name == Name(kArrays, "fill_objects"); }
+// Whether objects of the class have nothing but attributes. Those of the job's own may want any state.
+bool HasAttributes(const Name& name) {
+  const std::string_view module = name.first;
+  return module == "builtins" || module == "types" || module == "uuid" || module == "torch._utils";
+}
+
+// Where the reader is in the pickle.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] std::size_t at() const { return at_; }
+  [[nodiscard]] std::size_t left() const { return text_.size() - at_; }
+  [[nodiscard]] bool beyond() const { return beyond_; }  // a length was
+  std::optional<std::uint64_t> Number(std::size_t bytes) {
+    if (text_.size() - at_ < bytes) return std::nullopt;
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      value |= std::uint64_t{static_cast<std::uint8_t>(text_[at_ + i])} << (8 * i);
+    }
+    at_ += bytes;
+    return value;
+  }
+  bool Skip(std::uint64_t bytes) {
+    if (bytes > text_.size() - at_) {
+      beyond_ = true;
+      return false;
+    }
+    at_ += bytes;
+    return true;
+  }
+  // Bytes after their length of `width` bytes.
+  std::optional<Place> Counted(std::size_t width) {
+    const std::optional<std::uint64_t> bytes = Number(width);
+    const auto begin = static_cast<std::uint32_t>(at_);
+    if (!bytes || !Skip(*bytes)) return std::nullopt;
+    return Place{begin, static_cast<std::uint32_t>(*bytes)};
+  }
+  [[nodiscard]] std::string_view TextAt(Place place) const {
+    return text_.substr(place.at, place.size);
+  }
+
+ private:
+  const std::string_view text_;
+  std::size_t at_ = 0;
+  bool beyond_ = false;
 };
 
 class Reader {
  public:
   Reader(ByteSpan pickle, std::size_t buffers)
-      : text_(reinterpret_cast<const char*>(pickle.data()), pickle.size()), buffers_(buffers) {}
+      : cursor_({reinterpret_cast<const char*>(pickle.data()), pickle.size()}),
+        extents_(pickle.size()),
+        buffers_(buffers) {}
 
   Result<std::set<NameUse>> Read() {
-    if (text_.size() > kMostBytes) return ResourceExhausted("a pickle of more than 2 GiB");
-    if (text_.size() < 2 || text_[0] != static_cast<char>(Op::kProto) || text_[1] != 5) {
+    if (cursor_.left() > kMostBytes) return ResourceExhausted("a pickle of more than 2 GiB");
+    if (cursor_.Number(2) != (std::uint64_t{5} << 8 | static_cast<std::uint64_t>(Op::kProto))) {
       return DataLoss("no pickle of protocol 5");
     }
-    at_ = 2;
     while (!stopped_) {
-      const std::optional<std::uint64_t> op = Number(1);
+      const std::optional<std::uint64_t> op = cursor_.Number(1);
       if (!op || !Step(static_cast<Op>(*op))) {
-        const std::string why = why_.empty() ? "it is no pickle that Python's pickler makes" : why_;
-        return Status(too_much_ ? Code::kResourceExhausted : Code::kDataLoss,
-                      why + " (at byte " + std::to_string(at_) + ")");
+        return Refused();
       }
       before_ = static_cast<Op>(*op);
     }
-    if (at_ != text_.size()) return DataLoss("bytes after the end of a pickle");
+    if (cursor_.left() > 0) return DataLoss("bytes after the end of a pickle");
     return std::move(uses_);
   }
 
  private:
+  [[nodiscard]] Status Refused() const {
+    const bool too_much = too_much_ || !extents_.why().empty();
+    std::string why = "it is no pickle that Python's pickler makes";
+    if (cursor_.beyond()) why = "a length beyond its end";
+    if (!why_.empty()) why = why_;
+    if (!extents_.why().empty()) why = extents_.why();
+    return Status(too_much ? Code::kResourceExhausted : Code::kDataLoss,
+                  why + " (at byte " + std::to_string(cursor_.at()) + ")");
+  }
+
   // All return false where the pickle is refused.
 
   bool Step(Op op) {
@@ -153,8 +191,8 @@ class Reader {
         stopped_ = true;
         return stack_.size() == 1 && Take().has_value();
       case Op::kFrame: {
-        const std::optional<std::uint64_t> bytes = Number(8);
-        return bytes && *bytes <= text_.size() - at_;
+        const std::optional<std::uint64_t> bytes = cursor_.Number(8);
+        return bytes && *bytes <= cursor_.left();
       }
       case Op::kNone:
       case Op::kNewTrue:
@@ -162,22 +200,22 @@ class Reader {
       case Op::kEmptyTuple:
         return Push({});
       case Op::kBinInt1:
-        return Skip(1) && Push({});
+        return cursor_.Skip(1) && Push({});
       case Op::kBinInt2:
-        return Skip(2) && Push({});
+        return cursor_.Skip(2) && Push({});
       case Op::kBinInt:
-        return Skip(4) && Push({});
+        return cursor_.Skip(4) && Push({});
       case Op::kBinFloat:
-        return Skip(8) && Push({});
+        return cursor_.Skip(8) && Push({});
       case Op::kLong1:
       case Op::kShortBinBytes:
-        return Counted(1).has_value() && Push({});
+        return cursor_.Counted(1).has_value() && Push({});
       case Op::kLong4:
       case Op::kBinBytes:
-        return Counted(4).has_value() && Push({});
+        return cursor_.Counted(4).has_value() && Push({});
       case Op::kBinBytes8:
       case Op::kByteArray8:
-        return Counted(8).has_value() && Push({});
+        return cursor_.Counted(8).has_value() && Push({});
       case Op::kShortBinUnicode:
         return Text(1);
       case Op::kBinUnicode:
@@ -211,7 +249,7 @@ class Reader {
       case Op::kTuple:
       case Op::kFrozenSet: {
         const std::optional<Items> items = TakeToMark();
-        return items && (op == Op::kTuple || LooksThrough(items->extent)) &&
+        return items && (op == Op::kTuple || extents_.LooksThrough(items->extent)) &&
                Push({.extent = Around(items->extent)});
       }
       case Op::kMemoize:
@@ -229,8 +267,10 @@ class Reader {
         const std::optional<Value> item = Take();
         return item && Fill(NameUse::Kind::kAppend, Kind::kList, ExtentOf(*item));
       }
-      case Op::kAppends:
-        return AppendAll();
+      case Op::kAppends: {
+        const std::optional<Items> items = TakeToMark();
+        return items && Fill(NameUse::Kind::kAppend, Kind::kList, items->extent);
+      }
       case Op::kSetItem: {
         const std::optional<Value> value = Take();
         const std::optional<Value> key = Take();
@@ -244,7 +284,7 @@ class Reader {
       case Op::kAddItems: {
         const std::optional<Items> items = TakeToMark();
         return items && Top() != nullptr && Top()->kind == Kind::kSet &&
-               LooksThrough(items->extent) && Grow(Top()->object, items->extent);
+               extents_.LooksThrough(items->extent) && extents_.Grow(Top()->object, items->extent);
       }
       case Op::kStackGlobal:
         return Global();
@@ -262,70 +302,32 @@ class Reader {
     return false;
   }
 
-  std::optional<std::uint64_t> Number(std::size_t bytes) {
-    if (text_.size() - at_ < bytes) return std::nullopt;
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < bytes; ++i) {
-      value |= std::uint64_t{static_cast<std::uint8_t>(text_[at_ + i])} << (8 * i);
-    }
-    at_ += bytes;
-    return value;
-  }
-  bool Skip(std::uint64_t bytes) {
-    if (bytes > text_.size() - at_) {
-      why_ = "a length beyond its end";
-      return false;
-    }
-    at_ += bytes;
-    return true;
-  }
-  // Bytes after their length of `width` bytes.
-  std::optional<Place> Counted(std::size_t width) {
-    const std::optional<std::uint64_t> bytes = Number(width);
-    const auto begin = static_cast<std::uint32_t>(at_);
-    if (!bytes || !Skip(*bytes)) return std::nullopt;
-    return Place{begin, static_cast<std::uint32_t>(*bytes)};
-  }
   bool Text(std::size_t width) {
-    const std::optional<Place> text = Counted(width);
+    const std::optional<Place> text = cursor_.Counted(width);
     return text && Push({.kind = Kind::kText, .first = *text});
   }
-  [[nodiscard]] std::string_view TextAt(Place place) const {
-    return text_.substr(place.at, place.size);
-  }
-
   bool TooMuch(std::string why) {
     too_much_ = true;
     why_ = std::move(why);
     return false;
   }
   bool Push(const Value& value) {
-    if (ExtentOf(value).depth + late_depth_ > kMostDepth) return TooDeep();
+    if (!extents_.MayNest(ExtentOf(value))) return false;
     if (stack_.size() >= kMostWaiting) {
       return TooMuch("more than " + std::to_string(kMostWaiting) + " values at once");
     }
     stack_.push_back(value);
     return true;
   }
-  bool TooDeep() {
-    return TooMuch("values inside of values, more than " + std::to_string(kMostDepth) + " deep");
-  }
   // Of a new value that has `parts` inside.
   bool PushObject(Kind kind, const Extent& parts = {}, std::uint32_t name = 0) {
-    if (objects_.size() >= kMostKept) {
-      return TooMuch("more than " + std::to_string(kMostKept) + " containers");
-    }
-    objects_.push_back({.extent = Around(parts)});
-    return Push(
-        {.kind = kind, .name = name, .object = static_cast<std::uint32_t>(objects_.size() - 1)});
+    if (!extents_.Make(parts)) return false;
+    const auto number = static_cast<std::uint32_t>(extents_.size() - 1);
+    return Push({.kind = kind, .name = name, .object = number});
   }
   [[nodiscard]] const Extent& ExtentOf(const Value& value) const {
-    return value.object == kNoObject ? value.extent : objects_[value.object].extent;
+    return value.object == kNoObject ? value.extent : extents_.at(value.object).extent;
   }
-  static Extent Around(const Extent& parts) {
-    return {.depth = parts.depth + 1, .parts = Extent::Bounded(std::uint64_t{parts.parts} + 1)};
-  }
-
   // The topmost value; null: there is none above the last mark.
   Value* Top() {
     return stack_.empty() || stack_.back().kind == Kind::kMark ? nullptr : &stack_.back();
@@ -336,7 +338,7 @@ class Reader {
     if (top == nullptr) return std::nullopt;
     const Value value = *top;
     stack_.pop_back();
-    if (value.object != kNoObject) ++objects_[value.object].holders;
+    if (value.object != kNoObject) ++extents_.at(value.object).holders;
     return value;
   }
   struct Items {
@@ -354,7 +356,7 @@ class Reader {
     return items;
   }
   bool Get(std::size_t width) {
-    const std::optional<std::uint64_t> index = Number(width);
+    const std::optional<std::uint64_t> index = cursor_.Number(width);
     return index && *index < memo_.size() && Push(memo_[*index]);
   }
   bool Tuple(std::size_t count) {
@@ -375,48 +377,19 @@ class Reader {
     return Push(made);
   }
 
-  // What a hash, a comparison or a call looks through: all parts of it.
-  bool LooksThrough(const Extent& extent) {
-    if (extent.parts == 1) return true;
-    // What has grown late may be a part of it, each time.
-    const std::uint64_t parts = Extent::Bounded(late_parts_ * extent.parts);
-    looked_through_ += parts;
-    if (parts <= kMostParts && looked_through_ <= kMostParts + kMostPartsPerByte * text_.size()) {
-      return true;
-    }
-    return TooMuch("values that have too many parts to be keys or arguments");
-  }
-  // A new part of an object. One that is a part of others by then makes them grow, too; how many, and
-  // how often they have it, nobody has noted. So it counts for all.
-  // `own`: holders that don't count.
-  bool Grow(std::uint32_t number, const Extent& part, std::uint32_t own = 0) {
-    Object& object = objects_[number];
-    const std::uint32_t depth = std::max(object.extent.depth, part.depth + 1);
-    if (object.holders > own) {
-      late_depth_ += depth - object.extent.depth;
-      late_parts_ = Extent::Bounded(late_parts_ * (1 + std::uint64_t{part.parts}));
-    }
-    object.extent.depth = depth;
-    object.extent.parts = Extent::Bounded(std::uint64_t{object.extent.parts} + part.parts);
-    return depth + late_depth_ <= kMostDepth || TooDeep();
-  }
   // Items for the container on top: one that Python knows, or an object that a name has made.
   bool Fill(NameUse::Kind use, Kind container, const Extent& items) {
     const Value* top = Top();
     if (top == nullptr) return false;
     if (top->kind == Kind::kMade) {
       // A state may say what its methods are.
-      if (objects_[top->object].has_state) return false;
+      if (extents_.at(top->object).has_state) return false;
       Use(use, top->name);
     } else if (top->kind != container) {
       why_ = "items for what is no container of its own";
       return false;
     }
-    return Grow(top->object, items);
-  }
-  bool AppendAll() {
-    const std::optional<Items> items = TakeToMark();
-    return items && Fill(NameUse::Kind::kAppend, Kind::kList, items->extent);
+    return extents_.Grow(top->object, items);
   }
   // Entries down to the mark: keys and values by turns.
   bool SetAll() {
@@ -431,15 +404,15 @@ class Reader {
   }
   bool Key(const Value& key, const Value& container) {
     if (container.object != kNoObject) {
-      Object& object = objects_[container.object];
+      PickleExtents::Object& object = extents_.at(container.object);
       if (key.kind != Kind::kText) {
         object.odd_keys = true;
-      } else if (const std::string_view text = TextAt(key.first);
+      } else if (const std::string_view text = cursor_.TextAt(key.first);
                  text.starts_with("__") && text != "__notes__") {
         object.dunder_keys = true;
       }
     }
-    return LooksThrough(ExtentOf(key));
+    return extents_.LooksThrough(ExtentOf(key));
   }
 
   std::uint32_t NameOf(std::string_view module, std::string_view name) {
@@ -458,19 +431,15 @@ class Reader {
       why_ = "a computed name";
       return false;
     }
-    return PushName(TextAt(module->first), TextAt(name->first));
+    return PushName(cursor_.TextAt(module->first), cursor_.TextAt(name->first));
   }
   bool PushName(std::string_view module, std::string_view name) {
     if (names_.size() >= kMostNames) {
       return TooMuch("more than " + std::to_string(kMostNames) + " names");
     }
     const std::uint32_t number = NameOf(module, name);
-    if (!FindsByName(number)) Use(NameUse::Kind::kValue, number);
+    if (!FindsByName(names_[number])) Use(NameUse::Kind::kValue, number);
     return Push({.kind = Kind::kName, .name = number});
-  }
-  [[nodiscard]] bool FindsByName(std::size_t name) const {
-    const auto& [module, function] = names_[name];
-    return module == kPickling && (function == "by_name" || function == "exception_by_name");
   }
   bool Call() {
     const std::optional<Value> arguments = Take();
@@ -479,37 +448,33 @@ class Reader {
       why_ = "a call of what is no name";
       return false;
     }
-    if (!FindsByName(callable->name)) {
+    if (!FindsByName(names_[callable->name])) {
       Use(NameUse::Kind::kCall, callable->name);
       const Extent extent = ExtentOf(*arguments);
-      return LooksThrough(extent) && (!FillsObjects(callable->name) || GrowFirst(*arguments)) &&
-             PushObject(Kind::kMade, extent, callable->name);
+      if (!extents_.LooksThrough(extent)) return false;
+      if (FillsObjects(names_[callable->name])) {
+        // Nothing else has the tuple of arguments: it was made for this call.
+        if (arguments->in_front == kNoObject || before_ != Op::kTuple2) return false;
+        if (!extents_.Grow(arguments->in_front, extent, 1)) return false;
+      }
+      return PushObject(Kind::kMade, extent, callable->name);
     }
     if (arguments->kind != Kind::kTexts) {
       why_ = "a computed name";
       return false;
     }
-    return PushName(TextAt(arguments->first), TextAt(arguments->second));
-  }
-  // It makes its first argument hold the others.
-  [[nodiscard]] bool FillsObjects(std::size_t name) const {
-    return names_[name] == std::pair<std::string_view, std::string_view>(kArrays, "fill_objects");
-  }
-  bool GrowFirst(const Value& arguments) {
-    // Nothing else has the tuple of arguments: it was made for this call.
-    if (arguments.in_front == kNoObject || before_ != Op::kTuple2) return false;
-    return Grow(arguments.in_front, ExtentOf(arguments), 1);
+    return PushName(cursor_.TextAt(arguments->first), cursor_.TextAt(arguments->second));
   }
   // An object of a class: `parts` says how many values are its arguments.
   bool New(std::size_t parts) {
     Extent extent;
     for (std::size_t i = 0; i < parts; ++i) {
       const std::optional<Value> arguments = Take();
-      if (!arguments || !LooksThrough(ExtentOf(*arguments))) return false;
+      if (!arguments || !extents_.LooksThrough(ExtentOf(*arguments))) return false;
       extent.Add(ExtentOf(*arguments));
     }
     const std::optional<Value> type = Take();
-    if (!type || type->kind != Kind::kName || FindsByName(type->name)) {
+    if (!type || type->kind != Kind::kName || FindsByName(names_[type->name])) {
       why_ = "an object of what is no name";
       return false;
     }
@@ -520,39 +485,32 @@ class Reader {
     const std::optional<Value> state = Take();
     const Value* top = Top();
     // A second state could go by a method that the first has given.
-    if (!state || top == nullptr || top->kind != Kind::kMade || objects_[top->object].has_state) {
+    if (!state || top == nullptr || top->kind != Kind::kMade ||
+        extents_.at(top->object).has_state) {
       why_ = "a state for what it has not made";
       return false;
     }
     const bool attributes = state->kind == Kind::kDict;
-    if ((attributes && objects_[state->object].dunder_keys) ||
-        (HasAttributes(top->name) && (!attributes || objects_[state->object].odd_keys))) {
+    if ((attributes && extents_.at(state->object).dunder_keys) ||
+        (HasAttributes(names_[top->name]) &&
+         (!attributes || extents_.at(state->object).odd_keys))) {
       why_ = "a state that is more than attributes";
       return false;
     }
-    objects_[top->object].has_state = true;
+    extents_.at(top->object).has_state = true;
     Use(NameUse::Kind::kBuild, top->name);
-    return Grow(top->object, ExtentOf(*state));
-  }
-  // Whether objects of the class have nothing but attributes. Those of the job's own may want any state.
-  [[nodiscard]] bool HasAttributes(std::size_t name) const {
-    const std::string_view module = names_[name].first;
-    return module == "builtins" || module == "types" || module == "uuid" ||
-           module == "torch._utils";
+    return extents_.Grow(top->object, ExtentOf(*state));
   }
 
-  const std::string_view text_;
+  Cursor cursor_;
+  PickleExtents extents_;
   std::size_t buffers_;
-  std::size_t at_ = 0;
   bool stopped_ = false;
   Op before_ = Op::kProto;
   std::string why_;
   bool too_much_ = false;  // it may be an honest pickle
   std::vector<Value> stack_, memo_;
-  std::vector<Object> objects_;
-  std::uint32_t late_depth_ = 0;
-  std::uint64_t late_parts_ = 1, looked_through_ = 0;
-  std::vector<std::pair<std::string_view, std::string_view>> names_;
+  std::vector<Name> names_;
   std::set<NameUse> uses_;
 };
 

@@ -44,7 +44,8 @@ def reduced_subclass(tensor: Any, view: View) -> Any:
     """As its own __reduce_ex__ says, but without a call of torch's that sets any attribute."""
     import torch
 
-    if type(tensor).__reduce_ex__ is not torch.Tensor.__reduce_ex__:
+    kind: Any = type(tensor)
+    if kind.__reduce_ex__ is not torch.Tensor.__reduce_ex__:
         return NotImplemented
     parts: Any = tensor.__reduce_ex__(5)
     if parts[0] is not torch._tensor._rebuild_from_type_v2 or len(parts) != 2:
