@@ -15,6 +15,15 @@ constexpr std::size_t kPayloadOverhead = 256;
 // A scratch buffer larger than this, because of one huge file, is given back.
 constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
 
+// Reads the size of an encoded sample, and has memory for it as long as `scratch` lives.
+Result<TensorSpec> AdmitPicture(const BatchWork& work, const CompiledPlan::Location& at,
+                                ByteSpan encoded, LargeScratch& scratch) {
+  HR_TRY(const TensorSpec spec, work.setup().plan->runner().ReadSource(encoded));
+  HR_RETURN_IF_ERROR(work.setup().pictures->Admit(spec, *at.source, at.row, scratch,
+                                                  [&work] { return work.cancelled(); }));
+  return spec;
+}
+
 }  // namespace
 
 // The rest of a unit, after a slow tier or a source has answered. The batch counts it as one of its own.
@@ -230,14 +239,6 @@ Status BatchWork::BearWitness(const Sample& sample) {
   return {};
 }
 
-Result<TensorSpec> BatchWork::AdmitPicture(const Sample& sample, ByteSpan encoded,
-                                           LargeScratch& scratch) const {
-  HR_TRY(const TensorSpec spec, setup_.plan->runner().ReadSource(encoded));
-  HR_RETURN_IF_ERROR(setup_.pictures->Admit(spec, *sample.at.source, sample.at.row, scratch,
-                                            [this] { return cancelled(); }));
-  return spec;
-}
-
 Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   const CacheForm form = setup_.plan->cache_form();
   if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
@@ -292,7 +293,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
                                     ThreadContext& context) {
   if (!source.encoded) return FromPixels(sample, source, context);
   LargeScratch scratch(context);
-  HR_TRY(const TensorSpec spec, AdmitPicture(sample, source.bytes, scratch));
+  HR_TRY(const TensorSpec spec, AdmitPicture(*this, sample.at, source.bytes, scratch));
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
   const std::size_t overhead = (shapes.prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
   std::size_t payload_bytes = 0;
@@ -337,7 +338,7 @@ Status BatchWork::CheckShape(const Sample& sample, const TensorSpec& spec, ops::
 Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
   LargeScratch scratch(context);
-  HR_TRY(const TensorSpec spec, AdmitPicture(sample, encoded, scratch));
+  HR_TRY(const TensorSpec spec, AdmitPicture(*this, sample.at, encoded, scratch));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   HR_RETURN_IF_ERROR(CheckShape(sample, spec, params));
   return setup_.runner->Run(encoded, params, context.ops, sample.outs);

@@ -90,9 +90,6 @@ class BatchWork final : public Work {
   void Resume(Unit unit, WorkQueue::Place place);
   // The sample waits if the unit says so.
   Status MakeSample(Unit& unit, ThreadContext& context);
-  // Reads the size of an encoded sample, and has memory for it as long as `scratch` lives.
-  [[nodiscard]] Result<TensorSpec> AdmitPicture(const Sample& sample, ByteSpan encoded,
-                                                LargeScratch& scratch) const;
   Status MakeValues(const Sample& sample, ThreadContext& context);
   Status MakeUncached(const Sample& sample, ThreadContext& context);
   // The sample from its source, whatever the caches have. nullptr: it waits for the source.
