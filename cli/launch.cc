@@ -75,8 +75,9 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
   command
       .add_option(
           "--sample-deadline", options.sample_deadline,
-          "Seconds for one sample; one that takes longer is bad; 0 for no deadline [default: "
-          "60 for native work, which another worker makes then, none for the program's code]")
+          "Seconds for one sample of the program's code; one that takes longer is bad. Native work "
+          "has them for each 64 samples, and is made elsewhere then. 0 for no deadline [default: "
+          "60 for native work, none for the program's code]")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
   if (worker_count) {

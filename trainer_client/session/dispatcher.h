@@ -60,8 +60,9 @@ class Dispatcher {
     // Workers that were lost with the batch, after which no other one is given it: perhaps one of its
     // samples ends whoever makes it. One that has it already may answer in time. 0: no bound.
     std::int32_t most_losses = 0;
-    // A worker that has not made a batch for longer than both counts as lost with it, and another one
-    // is asked. 0: it does not.
+    // A worker that has not made a batch for longer than both is too late with it, and another one is
+    // asked. After most_losses of them the batch is done here. The first time is for each 64 samples
+    // begun, and five times as long before anything was measured. 0: it is waited for.
     Duration deadline{};
     std::int64_t deadline_medians = 16;
 
@@ -196,7 +197,7 @@ class Dispatcher {
   void EndLive(Attempt& attempt);
   void Requeue(std::int64_t ticket);
   void CountLoss(const Attempt& attempt);
-  // Takes the attempts that are over the deadline for lost. Their answers count when they come.
+  // No longer waits for the attempts that are over the deadline. Their answers count when they come.
   void LoseOverdue(SteadyTime now);
   // Whether no further worker may be given the batch.
   [[nodiscard]] bool Spent(const Batch& batch) const;

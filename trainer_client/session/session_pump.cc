@@ -315,21 +315,25 @@ void SessionPump::SetLeases(const std::vector<wire::WorkerInfo>& workers) {
   Pump();
 }
 
+// Whether it may make batches, though it may be resting.
+bool SessionPump::Usable(WorkerId worker) const {
+  return workers_.ready(worker) && workers_.leased(worker) && elsewhere_.MayServe(worker) &&
+         !content_->unfit(worker);
+}
+
 Dispatcher::WorkerState SessionPump::ReadyState(WorkerId worker) const {
   if (!workers_.leased(worker)) return Dispatcher::WorkerState::kDraining;
-  // Its files are not the trainer's, and others can do its work.
-  if (content_->unfit(worker) && std::ranges::any_of(workers_.links(), [&](const auto& entry) {
-        return workers_.ready(entry.first) && workers_.leased(entry.first) &&
-               !content_->unfit(entry.first);
-      })) {
+  const auto another = [&](auto&& may_do_its_work) {
+    return std::ranges::any_of(workers_.links(), [&](const auto& entry) {
+      return Usable(entry.first) && may_do_its_work(entry.first);
+    });
+  };
+  // Its files are not the trainer's.
+  if (content_->unfit(worker) && another([](WorkerId) { return true; })) {
     return Dispatcher::WorkerState::kDraining;
   }
   if (slow_.resting().contains(worker) &&
-      std::ranges::any_of(workers_.links(), [&](const auto& entry) {
-        return workers_.ready(entry.first) && workers_.leased(entry.first) &&
-               elsewhere_.MayServe(entry.first) && !content_->unfit(entry.first) &&
-               !slow_.resting().contains(entry.first);
-      })) {
+      another([&](WorkerId id) { return !slow_.resting().contains(id); })) {
     return Dispatcher::WorkerState::kDraining;
   }
   return elsewhere_.MayServe(worker) ? Dispatcher::WorkerState::kReady
@@ -343,10 +347,7 @@ void SessionPump::JudgePaces(SteadyTime now) {
   for (const auto& [id, pace] : dispatcher_.TakePaces()) slow_.Report(id, pace.made, pace.late);
   std::set<WorkerId> usable;
   for (const auto& [id, link] : workers_.links()) {
-    const bool fit = content_ == nullptr || !content_->unfit(id);
-    if (workers_.ready(id) && workers_.leased(id) && fit && elsewhere_.MayServe(id)) {
-      usable.insert(id);
-    }
+    if (Usable(id)) usable.insert(id);
   }
   const std::map<WorkerId, SlowWorkers::Rest> before = slow_.resting();
   slow_.EndWindow(usable, now);

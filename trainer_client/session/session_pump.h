@@ -123,6 +123,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void OnMessage(WorkerId worker, net::Incoming&& incoming);
   void OnSettled(WorkerId worker, bool knows_session);
   // Returns what the dispatcher is to know of a worker that is ready.
+  [[nodiscard]] bool Usable(WorkerId worker) const;
   [[nodiscard]] Dispatcher::WorkerState ReadyState(WorkerId worker) const;
   void TellDispatcher(WorkerId worker);
   void Forgotten(WorkerId worker, Dispatcher::Answer why = Dispatcher::Answer::kNoSession);

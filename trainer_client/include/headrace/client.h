@@ -92,8 +92,9 @@ struct SessionOptions {
   WireForm wire = WireForm::kAuto;
   // Plans that every worker refuses fail in any case, unless the caller makes their samples.
   NoWorkers no_workers = NoWorkers::kFail;
-  // Native plans: a worker that has not made a batch for this long counts as lost with it, unless
-  // batches take that long as a rule. 0: it does not.
+  // Native plans: a worker that has not made a batch for this long, for each 64 samples begun, is too
+  // late with it, unless batches take that long as a rule. Another one is asked, and then the trainer
+  // makes it. 0: it is waited for.
   std::chrono::milliseconds sample_deadline = std::chrono::seconds(60);
 };
 
