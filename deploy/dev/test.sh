@@ -125,10 +125,10 @@ cmd_test() {
 }
 
 # Every fuzz target of build/fuzz for some seconds, each with its own corpus folder. The first inputs
-# are small images for image_fuzz, the frozen frames for stage_frames_fuzz, tests/fuzz/seeds/NAME where
-# it is there, and the frozen messages for the others.
+# are small images for image_fuzz, the frozen frames for stage_frames_fuzz, random pickles for
+# pickle_names_fuzz, tests/fuzz/seeds/NAME where it is there, and the frozen messages for the others.
 cmd_fuzz() {
-  local seconds=${1:-60} target name seeds
+  local seconds=${1:-60} target name seeds words
   [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "fuzz takes a number of seconds, not '$seconds'"
   STEPS=4
   heading "Debian packages (1 min if they are missing)"
@@ -140,13 +140,16 @@ cmd_fuzz() {
   heading "fuzzing, $seconds s each"
   "$PYTHON" tests/fuzz/image_seeds.py build/fuzz-corpus/seeds-image_fuzz
   "$PYTHON" tests/fuzz/frame_seeds.py build/fuzz-corpus/seeds-stage_frames_fuzz
+  "$PYTHON" tests/fuzz/pickles.py --seeds build/fuzz-corpus/seeds-pickle_names_fuzz
   while read -r target; do
     name=$(basename "$target")
     seeds=build/fuzz-corpus/seeds-$name
     [ -d "$seeds" ] || seeds=tests/fuzz/seeds/$name
     [ -d "$seeds" ] || seeds=schemas/golden/v1/messages
+    words=()
+    if [ -f "$seeds.dict" ]; then words=(-dict="$seeds.dict"); fi
     mkdir -p "build/fuzz-corpus/$name"
-    check "$name" "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    check "$name" "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 "${words[@]}" \
       -artifact_prefix="build/fuzz-corpus/$name-" "build/fuzz-corpus/$name" "$seeds"
   done < <(find build/fuzz -type f -executable -name '*_fuzz' | sort)
   [ ${#RESULTS[@]} -gt 0 ] || die "no fuzz target was built"

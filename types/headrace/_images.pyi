@@ -1,0 +1,1 @@
+/work/main/trainer_client/python/headrace/_images.pyi
