@@ -16,7 +16,9 @@ namespace {
 // The time in which it answers requests of other programs; it ends by itself after that.
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr Duration kFirstPause = std::chrono::seconds(1);
-constexpr Duration kLongestPause = std::chrono::seconds(60);
+// Short: code that only this host may run waits for it. A start costs some 50 ms of CPU.
+constexpr Duration kLongestPause = std::chrono::seconds(2);
+constexpr Duration kHealthyAfter = std::chrono::seconds(60);
 
 struct SharedWorkers {
   std::mutex mutex;
@@ -89,18 +91,21 @@ void LocalWorker::Keep(SteadyTime now) {
       pause_ = {};
       return;
     }
-    pause_ = now - started_ >= kLongestPause
+    pause_ = now - started_ >= kHealthyAfter
                  ? kFirstPause
                  : std::clamp<Duration>(2 * pause_, kFirstPause, kLongestPause);
     restart_ = now + pause_;
-    LogWarning("the worker on this host " + ended->how + "; it starts again in " +
-               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(pause_).count()) +
-               " s");
+    if (pause_ < kLongestPause || now - said_ >= kHealthyAfter) {
+      said_ = now;
+      LogWarning("the worker on this host " + ended->how + "; it starts again in " +
+                 std::to_string(std::chrono::duration_cast<std::chrono::seconds>(pause_).count()) +
+                 " s");
+    }
   }
   if (pause_ == Duration{} || now < restart_) return;
   if (Status started = Start(now); !started.ok()) {
     LogWarning("no worker on this host: " + started.message());
-    restart_ = now + kLongestPause;
+    restart_ = now + kHealthyAfter;
   }
 }
 

@@ -30,7 +30,7 @@ class LocalWorker {
   // Starts the worker if it does not run. kNotFound: no such program.
   Status Want(SteadyTime now);
   // Starts a worker that died again; the client calls it once in a while. The first pause is 1 s,
-  // and pauses double up to 60 s until a worker has lived for as long. A worker that ended by
+  // the next ones are 2 s until a worker has lived for a minute. A worker that ended by
   // itself stays away until it is wanted again. (The host has another worker, or an operator told
   // it to leave.)
   void Keep(SteadyTime now);
@@ -43,7 +43,7 @@ class LocalWorker {
   std::vector<std::string> command_;
   mutable std::mutex mutex_;
   ChildProcess child_;
-  SteadyTime started_{};
+  SteadyTime started_{}, said_{};
   Duration pause_{};      // before the next start
   SteadyTime restart_{};  // the next start, while there is no child and `pause_` is not 0
 };
