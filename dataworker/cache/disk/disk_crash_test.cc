@@ -63,7 +63,7 @@ TEST_F(DiskCrashTest, KillsLoseTheTornTailAlone) {
     auto folder = SegmentFolder::Open(path_, kMaker, disk_);
     ASSERT_TRUE(folder.ok());
     std::vector<std::uint64_t> found(round + 1);
-    std::vector<SegmentFolder::Found> segments = (*folder)->TakeFound();
+    std::vector<SegmentFolder::Found> segments = (*folder)->TakeFound(kNoQuota, 0);
     for (auto& [segment, list] : segments) {
       SegmentList whole{.end = list.end, .records = {}};
       for (const auto& [record, offset] : list.records) {

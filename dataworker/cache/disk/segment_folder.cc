@@ -17,17 +17,17 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "base/hash.h"
 #include "base/process/private_directory.h"
 #include "base/version.h"
+#include "dataworker/exec/io_executor.h"
 
 namespace headrace::dataworker {
 namespace {
 
-constexpr std::size_t kSearchers = 8;  // threads: a disk reads faster for several
+constexpr int kSearchers = 8;  // threads: a disk reads faster for several
 constexpr std::string_view kSegmentEnd = ".segment";
 
 struct SegmentName {
@@ -114,30 +114,32 @@ Result<std::shared_ptr<Segment>> SegmentFolder::Make(std::uint64_t bytes) {
   return segment;
 }
 
-std::vector<SegmentFolder::Found> SegmentFolder::TakeFound() {
-  std::vector<std::uint64_t> numbers = std::exchange(left_, {});
+std::vector<SegmentFolder::Found> SegmentFolder::TakeFound(std::uint64_t budget,
+                                                           std::uint64_t per_entry) {
+  const std::vector<std::uint64_t> numbers = std::exchange(left_, {});
   std::vector<Found> found(numbers.size());
-  std::atomic<std::size_t> next = 0;
-  const auto search = [&] {
-    for (std::size_t i = next++; i < numbers.size(); i = next++) {
-      const std::string path = PathOf(numbers[i]);
+  IoExecutor searchers(kSearchers);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    searchers.Submit([this, path = PathOf(numbers[i]), into = &found[i]] {
       UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
       struct stat about {};
-      if (!fd.valid() || ::fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
+      if (!fd.valid() || ::fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return;
       const auto size = static_cast<std::uint64_t>(about.st_size);
-      auto segment = std::make_shared<Segment>(calls_, std::move(fd), path, size);
-      SegmentList list = segment->FindRecords();
-      if (!list.records.empty()) found[i] = {std::move(segment), std::move(list)};
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min(kSearchers, numbers.size()); ++i) {
-      threads.emplace_back(search);
-    }
-    search();
+      into->segment = std::make_shared<Segment>(calls_, std::move(fd), path, size);
+      into->list = into->segment->FindRecords();
+    });
   }
-  std::erase_if(found, [](const Found& each) { return each.segment == nullptr; });
+  searchers.Stop();
+  std::erase_if(found, [](const Found& each) { return each.list.records.empty(); });
+  std::size_t first = found.size();
+  while (first > 0) {
+    const Found& next = found[first - 1];
+    const std::uint64_t takes = next.segment->size() + next.list.records.size() * per_entry;
+    if (takes > budget) break;
+    budget -= takes;
+    --first;
+  }
+  found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(first));
   return found;
 }
 

@@ -33,9 +33,10 @@ class SegmentFolder {
     std::shared_ptr<Segment> segment;
     SegmentList list;
   };
-  // What an earlier process has left, oldest first. Segments without a record are deleted. Call it once,
-  // before Make. Blocks; several threads look.
-  std::vector<Found> TakeFound();
+  // What earlier processes have left, oldest first: the newest segments that fit `budget` bytes, where an
+  // entry takes `per_entry` beside its file. The others are deleted, and those without a record. Call it
+  // once, before Make. Blocks; several threads look.
+  std::vector<Found> TakeFound(std::uint64_t budget, std::uint64_t per_entry);
 
  private:
   SegmentFolder(std::string path, std::uint64_t maker, DiskCalls& calls)

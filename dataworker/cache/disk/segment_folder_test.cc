@@ -33,7 +33,7 @@ TEST_F(SegmentFolderTest, FilesOfOthersStay) {
   std::ofstream(like) << "mine";
   auto folder = SegmentFolder::Open(path_, kMaker, disk_);
   ASSERT_TRUE(folder.ok());
-  EXPECT_TRUE((*folder)->TakeFound().empty());
+  EXPECT_TRUE((*folder)->TakeFound(kNoQuota, 0).empty());
   EXPECT_TRUE(std::filesystem::exists(mine));
   EXPECT_TRUE(std::filesystem::exists(like));
 }
@@ -44,7 +44,7 @@ TEST_F(SegmentFolderTest, ALinkInThePlaceOfASegmentIsNotFollowed) {
   std::filesystem::create_symlink(other, path_ + "/1-0000000000000007.segment");
   auto folder = SegmentFolder::Open(path_, kMaker, disk_);
   ASSERT_TRUE(folder.ok());
-  EXPECT_TRUE((*folder)->TakeFound().empty());
+  EXPECT_TRUE((*folder)->TakeFound(kNoQuota, 0).empty());
   EXPECT_EQ(std::filesystem::file_size(other), 4U);
 }
 
