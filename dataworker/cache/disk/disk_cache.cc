@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ constexpr std::size_t kLeastLargestChunk = std::size_t{64} << 20;
 constexpr std::uint64_t kMostSegments = 1024;  // each has a descriptor open
 
 // Reads what is given up, on this thread: whoever has a tier after a disk wants that. Empty: it is damaged.
-CachePin ReadGivenUp(const EntryId& id, const DiskIndex::Entry& entry, ReadBuffers& buffers) {
+CachePin ReadGivenUp(const EntryId& id, const DiskIndex::Entry& entry, BufferPool& buffers) {
   if (CachePin pin = entry.FromBuffer()) return pin;
   const EntryPlace& place = entry.place;
   const CacheKey key{entry.content, id.form};
@@ -153,8 +154,8 @@ class DiskCache final : public CacheTier {
       Abandon(key);
       return false;
     }
-    const auto buffer = std::make_shared<Bytes>(payload.size() + ScratchBuffer::kSlack);
-    std::ranges::copy(payload, buffer->begin());
+    const std::shared_ptr<std::byte> buffer = buffers_->Take(payload.size());
+    if (!payload.empty()) std::memcpy(buffer.get(), payload.data(), payload.size());
     auto segment = std::static_pointer_cast<Segment>(place->chunk->body());
     index_.Put(key, {std::move(place->chunk), place->offset, payload.size()}, buffer);
     writes_.Push({.key = key,
@@ -241,7 +242,7 @@ class DiskCache final : public CacheTier {
 
   const std::uint64_t budget_;
   const std::unique_ptr<SegmentFolder> folder_;
-  const std::shared_ptr<ReadBuffers> buffers_ = std::make_shared<ReadBuffers>();
+  const std::shared_ptr<BufferPool> buffers_ = std::make_shared<BufferPool>();
   DiskHealth health_;
   ChunkStore chunks_;
   DiskIndex index_;

@@ -219,6 +219,16 @@ TEST_F(DiskCacheTest, ADirectoryThatDisappearsCostsEntriesAlone) {
   EXPECT_FALSE(Put(*cache, kJob, 2, std::size_t{3} << 20));  // wants a file of its own
 }
 
+TEST_F(DiskCacheTest, AnEntryWithoutBytesIsFoundBeforeAndAfterItIsWritten) {
+  const auto cache = Open();
+  disk_.writes_hang = true;
+  ASSERT_TRUE(Put(*cache, kJob, 1, 0));
+  EXPECT_TRUE(Has(*cache, 1));
+  disk_.writes_hang = false;
+  AwaitWrites(1);
+  EXPECT_TRUE(Has(*cache, 1));
+}
+
 TEST_F(DiskCacheTest, WithoutADirectoryNothingIsLeft) {
   auto folder = SegmentFolder::Open("", kMaker, disk_);
   ASSERT_TRUE(folder.ok());

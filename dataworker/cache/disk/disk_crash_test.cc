@@ -48,7 +48,7 @@ class DiskCrashTest : public DiskFixture {
 // A kill loses the end of what was being written, and nothing that was there before.
 TEST_F(DiskCrashTest, KillsLoseTheTornTailAlone) {
   std::mt19937 random(5);
-  const auto buffers = std::make_shared<ReadBuffers>();
+  const auto buffers = std::make_shared<BufferPool>();
   std::vector<std::uint64_t> kept;  // of each round, how many of its first entries
   std::uint64_t all = 0;
   for (std::uint64_t round = 0; round < kRounds; ++round) {

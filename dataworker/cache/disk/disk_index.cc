@@ -16,7 +16,7 @@ CachePin PinOf(Segment::Payload payload, std::shared_ptr<Chunk> chunk) {
 
 CachePin DiskIndex::Entry::FromBuffer() const {
   if (!buffer) return {};
-  return PinOf({ByteSpan(*buffer).first(place.bytes), buffer}, place.chunk);
+  return PinOf({{buffer.get(), place.bytes}, buffer}, place.chunk);
 }
 
 DiskIndex::Found DiskIndex::Find(const CacheKey& key) {
@@ -56,7 +56,8 @@ void DiskIndex::Abandon(const CacheKey& key) {
   entries_.erase(EntryId::Of(key));
 }
 
-void DiskIndex::Put(const CacheKey& key, EntryPlace place, std::shared_ptr<const Bytes> buffer) {
+void DiskIndex::Put(const CacheKey& key, EntryPlace place,
+                    std::shared_ptr<const std::byte> buffer) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_.at(EntryId::Of(key));
   entry.place = std::move(place);
@@ -65,7 +66,7 @@ void DiskIndex::Put(const CacheKey& key, EntryPlace place, std::shared_ptr<const
   ++made_;
 }
 
-void DiskIndex::Written(const CacheKey& key, const std::shared_ptr<const Bytes>& buffer) {
+void DiskIndex::Written(const CacheKey& key, const std::shared_ptr<const std::byte>& buffer) {
   const std::lock_guard lock(mutex_);
   const auto at = entries_.find(EntryId::Of(key));
   if (at != entries_.end() && at->second.buffer == buffer) at->second.buffer.reset();

@@ -30,8 +30,8 @@ class DiskIndex {
  public:
   struct Entry {
     ContentIdentity content;
-    EntryPlace place;                     // without a chunk: claimed, being made
-    std::shared_ptr<const Bytes> buffer;  // until it is written
+    EntryPlace place;                         // without a chunk: claimed, being made
+    std::shared_ptr<const std::byte> buffer;  // until it is written
     // Empty: it is written.
     [[nodiscard]] CachePin FromBuffer() const;
   };
@@ -48,9 +48,9 @@ class DiskIndex {
   bool Claim(const CacheKey& key);
   void Abandon(const CacheKey& key);
   // REQUIRES: the key is claimed.
-  void Put(const CacheKey& key, EntryPlace place, std::shared_ptr<const Bytes> buffer);
+  void Put(const CacheKey& key, EntryPlace place, std::shared_ptr<const std::byte> buffer);
   // Notes that the entry is in its file: its buffer goes.
-  void Written(const CacheKey& key, const std::shared_ptr<const Bytes>& buffer);
+  void Written(const CacheKey& key, const std::shared_ptr<const std::byte>& buffer);
   // Adds an entry that was in the file before. Returns the chunk of an older one that it replaces.
   std::shared_ptr<Chunk> Adopt(const CacheKey& key, EntryPlace place);
 

@@ -48,7 +48,7 @@ Status Segment::Write(std::uint64_t offset, const Record& record, ByteSpan paylo
 }
 
 Result<Segment::Payload> Segment::Read(std::uint64_t offset, const CacheKey& key,
-                                       std::uint64_t bytes, ReadBuffers& buffers, bool wait) {
+                                       std::uint64_t bytes, BufferPool& buffers, bool wait) {
   const std::size_t all = kRecordHeaderBytes + bytes;
   std::shared_ptr<std::byte> buffer = buffers.Take(all);
   std::byte* const begin = buffer.get();

@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "dataworker/cache/chunk_store.h"
+#include "dataworker/cache/disk/buffer_pool.h"
 #include "dataworker/cache/disk/disk_calls.h"
-#include "dataworker/cache/disk/read_buffers.h"
 #include "dataworker/cache/disk/record.h"
 
 namespace headrace::dataworker {
@@ -39,7 +39,7 @@ class Segment final : public ChunkBody {
   // memory. kDataLoss: another record is there, or other bytes than were written. Other errors are the
   // system's.
   Result<Payload> Read(std::uint64_t offset, const CacheKey& key, std::uint64_t bytes,
-                       ReadBuffers& buffers, bool wait);
+                       BufferPool& buffers, bool wait);
   // The records that a process before this one has left: those of the list, and what follows them. Ends
   // at the first one that is not whole. Blocks.
   [[nodiscard]] SegmentList FindRecords();

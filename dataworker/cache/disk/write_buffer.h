@@ -20,8 +20,8 @@ class WriteBuffer {
     CacheKey key;
     std::shared_ptr<Segment> segment;  // not the chunk: one that is given up need not wait for it
     std::uint64_t offset = 0;
-    std::shared_ptr<const Bytes> buffer;
-    std::uint64_t bytes = 0;  // of the payload, which is the first of the buffer
+    std::shared_ptr<const std::byte> buffer;
+    std::uint64_t bytes = 0;  // of the payload, in the buffer
   };
   // Is told of each write once it has ended, on the thread that writes.
   using OnWritten = std::function<void(const Write&, const Status&)>;

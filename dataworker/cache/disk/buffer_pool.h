@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -10,9 +11,9 @@
 
 namespace headrace::dataworker {
 
-// Memory for what is read, used again: fresh memory of this size costs as much as the read. Keeps
+// Memory for what is read or to be written, used again: fresh memory costs as much as the read. Keeps
 // kMostKept buffers at most. Thread-safe. Buffers may outlive it.
-class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   static constexpr std::size_t kMostKept = 32;
   static constexpr std::size_t kLargestKept = std::size_t{4} << 20;  // bytes
@@ -29,10 +30,10 @@ class ReadBuffers : public std::enable_shared_from_this<ReadBuffers> {
       }
     }
     if (!buffer) buffer = std::make_unique<ScratchBuffer>();
-    auto* const begin = reinterpret_cast<std::byte*>(buffer->Ensure(bytes));
+    auto* const begin = reinterpret_cast<std::byte*>(buffer->Ensure(std::max<std::size_t>(bytes, 1)));
     return {begin, [pool = weak_from_this(), bytes, raw = buffer.release()](std::byte*) {
               std::unique_ptr<ScratchBuffer> back(raw);
-              const std::shared_ptr<ReadBuffers> kept = pool.lock();
+              const std::shared_ptr<BufferPool> kept = pool.lock();
               if (kept && bytes <= kLargestKept) kept->GiveBack(std::move(back));
             }};
   }
