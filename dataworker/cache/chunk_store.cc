@@ -130,6 +130,15 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny() {
   std::uint64_t kept = 0;  // as in GiveUp
   for (const auto& chunk : chunks_) kept += chunk->size_ + chunk->live_ * kEntryOverhead;
   if (kept <= budget_->limit) return std::nullopt;
+  return RemoveOldest();
+}
+
+std::optional<ChunkStore::Evicted> ChunkStore::GiveUpOldest() {
+  const std::lock_guard lock(mutex_);
+  return RemoveOldest();
+}
+
+std::optional<ChunkStore::Evicted> ChunkStore::RemoveOldest() {
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     if (!InUse(chunks_[i])) return Remove(i);
   }

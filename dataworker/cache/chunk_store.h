@@ -106,6 +106,8 @@ class ChunkStore {
   // Returns a chunk that must go so that all of them fit the budget, the oldest of those that nobody
   // uses now. The caller does as with GiveUp.
   std::optional<Evicted> GiveUpAny();
+  // The same of the oldest chunk, whether or not they fit.
+  std::optional<Evicted> GiveUpOldest();
   // Changes the budget. It may be less than what is in use.
   void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
   // Notes that an entry of the chunk has left the index.
@@ -140,6 +142,7 @@ class ChunkStore {
   [[nodiscard]] std::size_t NeedOf(std::size_t bytes) const;
   [[nodiscard]] static bool InUse(const std::shared_ptr<Chunk>& chunk);
   Evicted Remove(std::size_t chunk);
+  std::optional<Evicted> RemoveOldest();
   void SetLimit(Job& job);
   void Sweep();
 

@@ -30,7 +30,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
       }
     }
     if (!buffer) buffer = std::make_unique<ScratchBuffer>();
-    auto* const begin = reinterpret_cast<std::byte*>(buffer->Ensure(std::max<std::size_t>(bytes, 1)));
+    auto* const begin =
+        reinterpret_cast<std::byte*>(buffer->Ensure(std::max<std::size_t>(bytes, 1)));
     return {begin, [pool = weak_from_this(), bytes, raw = buffer.release()](std::byte*) {
               std::unique_ptr<ScratchBuffer> back(raw);
               const std::shared_ptr<BufferPool> kept = pool.lock();

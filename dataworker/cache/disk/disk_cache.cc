@@ -121,6 +121,18 @@ class DiskCache final : public CacheTier {
     chunks_.SetQuota(job, quota);
     while (const auto given_up = chunks_.GiveUp(job)) RemoveEvicted(*given_up);
   }
+  // The index, and what waits to be written.
+  std::uint64_t KeepTo(std::uint64_t most) override {
+    const auto takes = [this] {
+      return index_.entries() * ChunkStore::kEntryOverhead + writes_.bytes();
+    };
+    while (takes() > most) {
+      const auto given_up = chunks_.GiveUpOldest();
+      if (!given_up) break;
+      RemoveEvicted(*given_up);
+    }
+    return takes();
+  }
   void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
 
   void Stop() override {

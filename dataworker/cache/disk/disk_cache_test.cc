@@ -229,6 +229,19 @@ TEST_F(DiskCacheTest, AnEntryWithoutBytesIsFoundBeforeAndAfterItIsWritten) {
   EXPECT_TRUE(Has(*cache, 1));
 }
 
+TEST_F(DiskCacheTest, ItsIndexKeepsToTheWorkersMemory) {
+  const auto cache = Open();
+  for (std::uint64_t inode = 0; inode < 500; ++inode) ASSERT_TRUE(Put(*cache, kJob, inode, 10'000));
+  AwaitWrites(500);
+  EXPECT_GE(cache->KeepTo(kNoQuota), 500U * 100);
+  EXPECT_EQ(cache->Stats().entries, 500U);
+  const std::uint64_t most = 60'000;
+  while (cache->KeepTo(most) > most) std::this_thread::yield();  // the last write may just be noted
+  EXPECT_GT(cache->Stats().entries, 50U);
+  EXPECT_LT(cache->Stats().entries, 300U);
+  EXPECT_TRUE(Has(*cache, 499));  // the oldest go
+}
+
 TEST_F(DiskCacheTest, WithoutADirectoryNothingIsLeft) {
   auto folder = SegmentFolder::Open("", kMaker, disk_);
   ASSERT_TRUE(folder.ok());

@@ -46,9 +46,10 @@ int DiskCalls::ReadNow(int fd, std::uint64_t offset, MutableByteSpan into) {
 }
 
 int DiskCalls::Reserve(int fd, std::uint64_t bytes) {
-  const int error = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
-  // A file system that can't reserve takes what is written as long as it has room.
-  return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL ? 0 : error;
+  // Not posix_fallocate: where the file system can't reserve, that writes all of the file.
+  if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) == 0) return 0;
+  // Such a file system takes what is written as long as it has room.
+  return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
 }
 
 DiskCalls& DiskCalls::Real() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -73,6 +74,8 @@ class DiskIndex {
 
   // The records of each segment.
   [[nodiscard]] std::map<Segment*, SegmentList> Lists() const;
+  // That are not being made.
+  [[nodiscard]] std::uint64_t entries() const { return made_; }
   void AddTo(CacheStats& stats) const;
   void AddTo(std::vector<JobCacheStats>& stats) const;
 
@@ -80,8 +83,9 @@ class DiskIndex {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::unordered_map<EntryId, Entry, HashEntryId> entries_;
-  std::uint64_t made_ = 0;  // entries that are not being made
   JobTallies tallies_;
+
+  std::atomic<std::uint64_t> made_ = 0;
 };
 
 }  // namespace headrace::dataworker

@@ -15,7 +15,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -50,6 +52,34 @@ std::string FolderWithoutNames() {
   return asked != nullptr && *asked != '\0' ? asked : "/var/tmp";
 }
 
+// A list must not be taken for that of a later segment of its number.
+void DropListWithoutSegment(const std::filesystem::path& path) {
+  const std::filesystem::path segment = std::filesystem::path(path).replace_extension();
+  if (Segment::ListPath(segment) != path.string() || !ParseName(segment.filename().string()))
+    return;
+  if (::access(segment.c_str(), F_OK) != 0) ::unlink(path.c_str());
+}
+
+constexpr int kNewFile = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+
+UniqueFd OpenWithoutName() {
+  const std::string folder = FolderWithoutNames();
+  UniqueFd fd(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  if (fd.valid()) return fd;
+  std::string pattern = folder + "/headrace-cache-XXXXXX";  // the file system has no such files
+  fd = UniqueFd(::mkostemp(pattern.data(), O_CLOEXEC));
+  if (fd.valid()) ::unlink(pattern.c_str());
+  return fd;
+}
+
+// Of the host, where it has one. Identities of files are a host's own.
+std::uint64_t HostHash() {
+  std::ifstream file("/etc/machine-id");
+  std::string id;
+  std::getline(file, id);
+  return HashBytes(AsBytes(id));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SegmentFolder>> SegmentFolder::Open(const std::string& path,
@@ -78,7 +108,10 @@ void SegmentFolder::LookThrough() {
   for (const auto& entry : std::filesystem::directory_iterator(path_, failed)) {
     const std::string name = entry.path().filename();
     const std::optional<SegmentName> parsed = ParseName(name);
-    if (!parsed) continue;
+    if (!parsed) {
+      DropListWithoutSegment(entry.path());
+      continue;
+    }
     next_ = std::max(next_.load(), parsed->number + 1);
     if (parsed->maker == maker_) {
       left_.push_back(parsed->number);
@@ -99,9 +132,7 @@ std::string SegmentFolder::PathOf(std::uint64_t number) const {
 
 Result<std::shared_ptr<Segment>> SegmentFolder::Make(std::uint64_t bytes) {
   const std::string path = path_.empty() ? std::string() : PathOf(next_.fetch_add(1));
-  UniqueFd fd(path.empty()
-                  ? ::open(FolderWithoutNames().c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)
-                  : ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  UniqueFd fd = path.empty() ? OpenWithoutName() : UniqueFd(::open(path.c_str(), kNewFile, 0600));
   if (!fd.valid()) return ErrnoStatus(errno, "a new file of the disk cache");
   const int file = fd.get();
   auto segment = std::make_shared<Segment>(calls_, std::move(fd), path, bytes);
@@ -144,7 +175,7 @@ std::vector<SegmentFolder::Found> SegmentFolder::TakeFound(std::uint64_t budget,
 }
 
 std::uint64_t MakerOfPayloads() {
-  std::uint64_t maker = HashBytes(AsBytes(kVersion));
+  std::uint64_t maker = MixBits(HashBytes(AsBytes(kVersion)) + HostHash());
   ::dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void* data) {
         auto& hash = *static_cast<std::uint64_t*>(data);

@@ -53,8 +53,8 @@ class SegmentFolder {
   std::atomic<std::uint64_t> next_ = 1;
 };
 
-// Tells builds apart whose operators could make other payloads: of the program and the libraries that it
-// has loaded, by their build ids.
+// Tells builds apart whose operators could make other payloads, by the build ids of the program and the
+// libraries that it has loaded; and hosts, by /etc/machine-id: identities of files are a host's own.
 [[nodiscard]] std::uint64_t MakerOfPayloads();
 
 }  // namespace headrace::dataworker

@@ -48,6 +48,15 @@ TEST_F(SegmentFolderTest, ALinkInThePlaceOfASegmentIsNotFollowed) {
   EXPECT_EQ(std::filesystem::file_size(other), 4U);
 }
 
+TEST_F(SegmentFolderTest, AListWithoutItsSegmentIsDeleted) {
+  const std::string list = path_ + "/1-0000000000000007.segment.list", other = path_ + "/a.list";
+  std::ofstream{list} << "list";
+  std::ofstream{other} << "mine";
+  ASSERT_TRUE(SegmentFolder::Open(path_, kMaker, disk_).ok());
+  EXPECT_FALSE(std::filesystem::exists(list));
+  EXPECT_TRUE(std::filesystem::exists(other));
+}
+
 TEST_F(SegmentFolderTest, OneBuildIsOneMaker) { EXPECT_EQ(MakerOfPayloads(), MakerOfPayloads()); }
 
 }  // namespace

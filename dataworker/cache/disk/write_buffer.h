@@ -31,6 +31,7 @@ class WriteBuffer {
 
   // Whether so many bytes more may wait. They may all the same: what was asked about is stored.
   [[nodiscard]] bool HasRoom(std::uint64_t bytes) const { return bytes_ + bytes <= most_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   void Push(Write write);
   // Writes what waits, and returns then.
   void Stop() { thread_.Stop(); }
