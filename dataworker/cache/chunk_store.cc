@@ -210,6 +210,7 @@ bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {
 }
 
 void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk) {
+  if (!chunk) return;
   budget_->used -= kEntryOverhead;
   chunk->quota_->used -= kEntryOverhead;
   const std::lock_guard lock(mutex_);

@@ -110,7 +110,7 @@ class ChunkStore {
   std::optional<Evicted> GiveUpOldest();
   // Changes the budget. It may be less than what is in use.
   void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
-  // Notes that an entry of the chunk has left the index.
+  // Notes that an entry of the chunk has left the index. Null: none has.
   void Release(const std::shared_ptr<Chunk>& chunk);
 
   void AddJob(JobId job, std::uint64_t quota);

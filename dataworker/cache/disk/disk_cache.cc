@@ -56,7 +56,7 @@ class DiskCache final : public CacheTier {
                     return;
                   }
                   health_.Fail(status);
-                  Release(index_.TakeIf(EntryId::Of(write.key), [&](const auto& entry) {
+                  chunks_.Release(index_.TakeIf(EntryId::Of(write.key), [&](const auto& entry) {
                     return entry.buffer == write.buffer;
                   }));
                 }),
@@ -72,7 +72,7 @@ class DiskCache final : public CacheTier {
 
   CacheLookup Find(JobId job, const CacheKey& key) override {
     DiskIndex::Found found = index_.Find(key);
-    if (found.stale) chunks_.Release(found.stale);
+    chunks_.Release(found.stale);
     if (found.pin) {
       index_.CountHit(job, *found.place.chunk);
       return {.pin = std::move(found.pin)};
@@ -84,7 +84,7 @@ class DiskCache final : public CacheTier {
 
   void Fetch(JobId job, const CacheKey& key, OnFound on_found) override {
     DiskIndex::Found found = index_.Find(key);
-    if (found.stale) chunks_.Release(found.stale);
+    chunks_.Release(found.stale);
     if (found.pin) {
       index_.CountHit(job, *found.place.chunk);
       on_found(std::move(found.pin));
@@ -111,8 +111,8 @@ class DiskCache final : public CacheTier {
   }
 
   void Forget(const CacheKey& key) override {
-    Release(index_.TakeIf(EntryId::Of(key),
-                          [&](const auto& entry) { return entry.content == key.content; }));
+    chunks_.Release(index_.TakeIf(EntryId::Of(key),
+                                  [&](const auto& entry) { return entry.content == key.content; }));
   }
 
   void AddJob(JobId job, std::uint64_t quota) override { chunks_.AddJob(job, quota); }
@@ -221,13 +221,9 @@ class DiskCache final : public CacheTier {
   }
   // What is read from there is not what was stored.
   void ForgetAt(const CacheKey& key, const EntryPlace& place) {
-    Release(index_.TakeIf(EntryId::Of(key), [&](const auto& entry) {
+    chunks_.Release(index_.TakeIf(EntryId::Of(key), [&](const auto& entry) {
       return entry.place.chunk == place.chunk && entry.place.offset == place.offset;
     }));
-  }
-  // Of an entry that has left the index; null: none has.
-  void Release(const std::shared_ptr<Chunk>& chunk) {
-    if (chunk) chunks_.Release(chunk);
   }
   void RemoveEvicted(const ChunkStore::Evicted& evicted) {
     for (const EntryId& id : evicted.entries) {
@@ -248,7 +244,7 @@ class DiskCache final : public CacheTier {
     const std::shared_ptr<Chunk> chunk =
         chunks_.Adopt(found.segment, found.segment->size(), found.list.end, std::move(ids));
     for (const auto& [record, offset] : found.list.records) {
-      Release(index_.Adopt(record.key, {chunk, offset, record.bytes}));
+      chunks_.Release(index_.Adopt(record.key, {chunk, offset, record.bytes}));
     }
   }
 
