@@ -324,8 +324,9 @@ TEST_P(CacheContract, StopAnswersEveryOpenFetchOnce) {
   cache->Stop();
   EXPECT_EQ(std::count(answers.begin(), answers.end(), 1), open);
   if (cache->Find(kJob, Key(0)).later) {
+    const int before = answers[0];
     cache->Fetch(kJob, Key(0), [&](const CachePin&) { ++answers[0]; });
-    EXPECT_EQ(answers[0], 2);
+    EXPECT_EQ(answers[0], before + 1);
   }
 }
 

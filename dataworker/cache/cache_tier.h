@@ -118,8 +118,8 @@ class CacheTier {
   virtual void SetQuota(JobId job, std::optional<std::uint64_t> quota) = 0;
 
   // Keeps to `most` bytes of the worker's memory, whatever the budget says, by giving up entries that
-  // nobody uses now. A later call may allow more. Returns what it has after that; a tier on another
-  // medium has none.
+  // nobody uses now. A later call may allow more. Returns what it has after that: a tier on
+  // another medium has its index and buffers.
   virtual std::uint64_t KeepTo(std::uint64_t /*most*/) { return 0; }
 
   // REQUIRES: called before the first entry. Without it, entries that are given up are lost.

@@ -13,7 +13,8 @@
 #include "base/hash.h"
 #include "base/process/allowance.h"
 #include "dataworker/cache/cache_registry.h"
-#include "dataworker/cache/memory/chunk_store.h"
+#include "dataworker/cache/chunk_store.h"
+#include "dataworker/cache/memory/mapped_memory.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -21,7 +22,11 @@ namespace {
 // The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore.
 class MemoryCache final : public CacheTier {
  public:
-  explicit MemoryCache(std::uint64_t budget_bytes) : budget_(budget_bytes), store_(budget_bytes) {}
+  explicit MemoryCache(std::uint64_t budget_bytes)
+      : budget_(budget_bytes),
+        store_(budget_bytes, {.make_body = &MappedMemory::Make,
+                              .largest_chunk = std::size_t{32} << 20,
+                              .around_entry = ScratchBuffer::kSlack}) {}
 
   CacheLookup Find(JobId job, const CacheKey& key) override {
     const EntryId id = EntryId::Of(key);
@@ -128,12 +133,15 @@ class MemoryCache final : public CacheTier {
       Abandon(key);
       return false;
     }
-    if (!payload.empty()) std::memcpy(place->memory.data(), payload.data(), payload.size());
+    const MutableByteSpan memory = static_cast<const MappedMemory&>(*place->chunk->body())
+                                       .memory()
+                                       .subspan(place->offset, payload.size());
+    if (!payload.empty()) std::memcpy(memory.data(), payload.data(), payload.size());
     entries_.fetch_add(1);
     Shard& shard = ShardOf(id);
     const std::lock_guard lock(shard.mutex);
     Entry& entry = shard.entries.at(id);  // claimed by the caller, so it is there
-    entry.bytes = place->memory;
+    entry.bytes = memory;
     entry.chunk = std::move(place->chunk);
     entry.chunk->Filled();
     return true;

@@ -1,20 +1,21 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
-#include "base/buffer.h"
 #include "base/ids.h"
 #include "dataworker/cache/cache_tier.h"
 
 namespace headrace::dataworker {
 
-// Bytes in use: memory maps and index entries. Thread-safe.
+// Bytes in use: chunks and index entries. Thread-safe.
 struct MemoryBudget {
   explicit MemoryBudget(std::uint64_t limit_bytes) : limit(limit_bytes) {}
   [[nodiscard]] std::uint64_t free() const {
@@ -25,17 +26,25 @@ struct MemoryBudget {
   std::atomic<std::uint64_t> used = 0;
 };
 
-// A big anonymous map. Entries are packed into it back to back without an allocator, so resident
-// memory is what the budget says. A chunk's memory goes when its last entry and pin go.
+// The memory or the file that a chunk's entries lie in. Its destructor gives it back.
+class ChunkBody {
+ public:
+  virtual ~ChunkBody() = default;
+};
+
+// Room for many entries. They are packed into it back to back without an allocator, so what is in use
+// is what the budget says. A chunk's room is free again when its last entry and pin go.
 class Chunk {
  public:
   Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<MemoryBudget> quota, JobId owner,
-        MutableByteSpan memory);
+        std::size_t size, std::shared_ptr<ChunkBody> body);
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
   ~Chunk();
 
-  [[nodiscard]] MutableByteSpan memory() const { return memory_; }
+  // What the tier's MakeBody made.
+  [[nodiscard]] const std::shared_ptr<ChunkBody>& body() const { return body_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] JobId owner() const { return owner_; }
   // The last job that stored or found something here.
   void SetUser(JobId job) { user_.store(job.value, std::memory_order_relaxed); }
@@ -49,7 +58,8 @@ class Chunk {
   const std::shared_ptr<MemoryBudget> budget_;
   const std::shared_ptr<MemoryBudget> quota_;
   const JobId owner_;
-  const MutableByteSpan memory_;
+  const std::size_t size_;
+  std::shared_ptr<ChunkBody> body_;
   std::atomic<std::int64_t> user_;
   std::atomic<int> filling_ = 0;  // entries that are allocated and not in the index yet
   // Guarded by ChunkStore::mutex_:
@@ -58,14 +68,22 @@ class Chunk {
   std::vector<EntryId> entries_;  // every entry ever placed here, for eviction
 };
 
-// Places entries in chunks within the budget. Thread-safe. Owned by MemoryCache.
+// Places entries in chunks within the budget. Thread-safe. Owned by a tier.
 class ChunkStore {
  public:
-  explicit ChunkStore(std::uint64_t budget_bytes);
+  // Makes the body of a chunk of `bytes`; null: the medium has no room. Called with the store's lock.
+  using MakeBody = std::function<std::shared_ptr<ChunkBody>(std::size_t bytes)>;
+  struct Medium {
+    MakeBody make_body;
+    std::size_t largest_chunk = 0;  // bytes
+    std::size_t around_entry = 0;   // bytes that each entry takes beside its own
+  };
+  ChunkStore(std::uint64_t budget_bytes, Medium medium);
 
+  // Where an entry may be written: `bytes` and what the medium has around them.
   struct Place {
     std::shared_ptr<Chunk> chunk;
-    MutableByteSpan memory;
+    std::size_t offset = 0;  // 64-aligned
   };
   // A chunk that was given up: the caller takes these entries out of its index.
   struct Evicted {
@@ -73,10 +91,13 @@ class ChunkStore {
     std::vector<EntryId> entries;
   };
 
-  // Allocates room for an entry of `bytes` (64-aligned, with ScratchBuffer::kSlack readable bytes
-  // after it). Empty: there is none now. If it gave up a chunk of a job that has gone (*evicted),
+  // Allocates room for an entry of `bytes`. Empty: there is none now. If it gave up a chunk of a job that has gone (*evicted),
   // the caller clears that chunk and tries again.
   std::optional<Place> Allocate(JobId job, const EntryId& id, std::size_t bytes, Evicted* evicted);
+  // Takes a chunk that was there before this process, with the room up to `filled` in use. Its entries
+  // are nobody's: they stay until somebody needs their room. The caller keeps the chunk for its index.
+  std::shared_ptr<Chunk> Adopt(std::shared_ptr<ChunkBody> body, std::size_t size,
+                               std::size_t filled, std::vector<EntryId> entries);
   // Whether Allocate could succeed, now or after eviction.
   [[nodiscard]] bool HasRoom(JobId job, std::size_t bytes) const;
   // Returns a chunk that the job must give up to meet its quota, if there is one that nobody uses
@@ -85,9 +106,11 @@ class ChunkStore {
   // Returns a chunk that must go so that all of them fit the budget, the oldest of those that nobody
   // uses now. The caller does as with GiveUp.
   std::optional<Evicted> GiveUpAny();
+  // The same of the oldest chunk, whether or not they fit.
+  std::optional<Evicted> GiveUpOldest();
   // Changes the budget. It may be less than what is in use.
   void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
-  // Notes that an entry of the chunk has left the index.
+  // Notes that an entry of the chunk has left the index. Null: none has.
   void Release(const std::shared_ptr<Chunk>& chunk);
 
   void AddJob(JobId job, std::uint64_t quota);
@@ -116,12 +139,15 @@ class ChunkStore {
   [[nodiscard]] bool FitsQuota(const Job& job, std::size_t need) const;
   [[nodiscard]] std::size_t FindEvictable() const;  // chunks_.size(): none
   [[nodiscard]] bool Attached(JobId job) const;
+  [[nodiscard]] std::size_t NeedOf(std::size_t bytes) const;
   [[nodiscard]] static bool InUse(const std::shared_ptr<Chunk>& chunk);
   Evicted Remove(std::size_t chunk);
+  std::optional<Evicted> RemoveOldest();
   void SetLimit(Job& job);
   void Sweep();
 
   const std::shared_ptr<MemoryBudget> budget_;
+  const Medium medium_;
   const std::size_t chunk_bytes_;
 
   mutable std::mutex mutex_;

@@ -1,6 +1,4 @@
-#include "dataworker/cache/memory/chunk_store.h"
-
-#include <sys/mman.h>
+#include "dataworker/cache/chunk_store.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +8,6 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kLargestChunk = std::size_t{32} << 20;
 constexpr std::size_t kAlignment = 64;
 // How many of a job's newest chunks Allocate searches for room at their end.
 constexpr int kOpenChunks = 8;
@@ -20,62 +17,48 @@ constexpr std::size_t RoundUp(std::size_t value, std::size_t to) {
 }
 constexpr std::size_t RoundDown(std::size_t value, std::size_t to) { return value / to * to; }
 
-std::size_t NeedOf(std::size_t bytes) { return RoundUp(bytes + ScratchBuffer::kSlack, kAlignment); }
-
 // 1/32 of the budget, so that the loss at the ends of chunks stays small.
-std::size_t ChunkBytesFor(std::uint64_t budget) {
-  const std::size_t wanted = std::min<std::uint64_t>(budget / 32, kLargestChunk);
+std::size_t ChunkBytesFor(std::uint64_t budget, std::size_t largest) {
+  const std::size_t wanted = std::min<std::uint64_t>(budget / 32, largest);
   if (wanted >= kHugePage) return RoundDown(wanted, kHugePage);
   return std::max(RoundDown(wanted, kPage), 4 * kPage);
-}
-
-// Empty when the system has no memory. Aligned for huge pages when it is that large.
-MutableByteSpan MapMemory(std::size_t bytes) {
-  const std::size_t extra = bytes >= kHugePage ? kHugePage : 0;
-  void* mapped = ::mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) return {};
-  auto* begin = static_cast<std::byte*>(mapped);
-  if (extra > 0) {
-    const std::size_t address = reinterpret_cast<std::size_t>(begin);
-    const std::size_t before = RoundUp(address, kHugePage) - address;
-    if (before > 0) ::munmap(begin, before);
-    begin += before;
-    if (extra > before) ::munmap(begin + bytes, extra - before);
-    ::madvise(begin, bytes, MADV_HUGEPAGE);
-  }
-  return {begin, bytes};
 }
 
 }  // namespace
 
 Chunk::Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<MemoryBudget> quota, JobId owner,
-             MutableByteSpan memory)
+             std::size_t size, std::shared_ptr<ChunkBody> body)
     : budget_(std::move(budget)),
       quota_(std::move(quota)),
       owner_(owner),
-      memory_(memory),
+      size_(size),
+      body_(std::move(body)),
       user_(owner.value) {
-  budget_->used += memory_.size();
-  quota_->used += memory_.size();
+  budget_->used += size_;
+  quota_->used += size_;
 }
 
 Chunk::~Chunk() {
-  ::munmap(memory_.data(), memory_.size());
-  budget_->used -= memory_.size();
-  quota_->used -= memory_.size();
+  body_.reset();  // the budget may be used again from here on
+  budget_->used -= size_;
+  quota_->used -= size_;
 }
 
-ChunkStore::ChunkStore(std::uint64_t budget_bytes)
+ChunkStore::ChunkStore(std::uint64_t budget_bytes, Medium medium)
     : budget_(std::make_shared<MemoryBudget>(budget_bytes)),
-      chunk_bytes_(ChunkBytesFor(budget_bytes)) {}
+      medium_(std::move(medium)),
+      chunk_bytes_(ChunkBytesFor(budget_bytes, medium_.largest_chunk)) {}
+
+std::size_t ChunkStore::NeedOf(std::size_t bytes) const {
+  return RoundUp(bytes + medium_.around_entry, kAlignment);
+}
 
 Chunk* ChunkStore::OpenChunk(JobId job, std::size_t need) const {
   int searched = 0;
   for (auto it = chunks_.rbegin(); it != chunks_.rend() && searched < kOpenChunks; ++it) {
     if ((*it)->owner_ != job) continue;
     ++searched;
-    if ((*it)->memory_.size() - (*it)->filled_ >= need) return it->get();
+    if ((*it)->size_ - (*it)->filled_ >= need) return it->get();
   }
   return nullptr;
 }
@@ -127,7 +110,7 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   // Counts chunks that are not given up yet: a pin may keep memory of the others for a moment.
   std::uint64_t kept = 0;
   for (const auto& chunk : chunks_) {
-    if (chunk->owner_ == job_id) kept += chunk->memory_.size() + chunk->live_ * kEntryOverhead;
+    if (chunk->owner_ == job_id) kept += chunk->size_ + chunk->live_ * kEntryOverhead;
   }
   if (kept <= job->second.quota->limit) return std::nullopt;
   std::size_t victim = chunks_.size();
@@ -145,8 +128,17 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
 std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny() {
   const std::lock_guard lock(mutex_);
   std::uint64_t kept = 0;  // as in GiveUp
-  for (const auto& chunk : chunks_) kept += chunk->memory_.size() + chunk->live_ * kEntryOverhead;
+  for (const auto& chunk : chunks_) kept += chunk->size_ + chunk->live_ * kEntryOverhead;
   if (kept <= budget_->limit) return std::nullopt;
+  return RemoveOldest();
+}
+
+std::optional<ChunkStore::Evicted> ChunkStore::GiveUpOldest() {
+  const std::lock_guard lock(mutex_);
+  return RemoveOldest();
+}
+
+std::optional<ChunkStore::Evicted> ChunkStore::RemoveOldest() {
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     if (!InUse(chunks_[i])) return Remove(i);
   }
@@ -166,9 +158,9 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
       chunk = *std::find_if(chunks_.begin(), chunks_.end(),
                             [&](const auto& candidate) { return candidate.get() == open; });
     } else if (const std::size_t size = NewChunkBytes(job->second, need); size > 0) {
-      const MutableByteSpan memory = MapMemory(size);
-      if (memory.empty()) return std::nullopt;
-      chunk = std::make_shared<Chunk>(budget_, quota, job_id, memory);
+      std::shared_ptr<ChunkBody> body = medium_.make_body(size);
+      if (!body) return std::nullopt;
+      chunk = std::make_shared<Chunk>(budget_, quota, job_id, size, std::move(body));
       chunks_.push_back(chunk);
     }
   }
@@ -178,7 +170,7 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
     if (victim < chunks_.size()) *evicted = Remove(victim);
     return std::nullopt;
   }
-  const MutableByteSpan memory = chunk->memory_.subspan(chunk->filled_, bytes);
+  const std::size_t offset = chunk->filled_;
   chunk->filled_ += need;
   ++chunk->live_;
   ++chunk->filling_;
@@ -187,7 +179,21 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
   chunk->SetUser(job_id);
   budget_->used += kEntryOverhead;
   quota->used += kEntryOverhead;
-  return Place{std::move(chunk), memory};
+  return Place{std::move(chunk), offset};
+}
+
+std::shared_ptr<Chunk> ChunkStore::Adopt(std::shared_ptr<ChunkBody> body, std::size_t size,
+                                         std::size_t filled, std::vector<EntryId> entries) {
+  static const auto nobodys = std::make_shared<MemoryBudget>(0);
+  const auto chunk = std::make_shared<Chunk>(budget_, nobodys, JobId(), size, std::move(body));
+  const std::lock_guard lock(mutex_);
+  chunk->filled_ = filled;
+  chunk->live_ = entries.size();
+  chunk->entries_ = std::move(entries);
+  budget_->used += chunk->live_ * kEntryOverhead;
+  nobodys->used += chunk->live_ * kEntryOverhead;
+  chunks_.push_back(chunk);
+  return chunk;
 }
 
 bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {
@@ -204,6 +210,7 @@ bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {
 }
 
 void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk) {
+  if (!chunk) return;
   budget_->used -= kEntryOverhead;
   chunk->quota_->used -= kEntryOverhead;
   const std::lock_guard lock(mutex_);

@@ -1,0 +1,272 @@
+#include "dataworker/cache/disk/disk_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "dataworker/cache/chunk_store.h"
+#include "dataworker/cache/disk/disk_health.h"
+#include "dataworker/cache/disk/disk_index.h"
+#include "dataworker/cache/disk/open_reads.h"
+#include "dataworker/cache/disk/write_buffer.h"
+#include "dataworker/exec/io_executor.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr std::size_t kLeastLargestChunk = std::size_t{64} << 20;
+constexpr std::uint64_t kMostSegments = 1024;  // each has a descriptor open
+
+// Reads what is given up, on this thread: whoever has a tier after a disk wants that. Empty: it is damaged.
+CachePin ReadGivenUp(const EntryId& id, const DiskIndex::Entry& entry, BufferPool& buffers) {
+  if (CachePin pin = entry.FromBuffer()) return pin;
+  const EntryPlace& place = entry.place;
+  const CacheKey key{entry.content, id.form};
+  auto got = SegmentOf(*place.chunk).Read(place.offset, key, place.bytes, buffers, /*wait=*/true);
+  return got.ok() ? PinOf(std::move(*got), place.chunk) : CachePin();
+}
+
+class DiskCache final : public CacheTier {
+ public:
+  DiskCache(const DiskCacheOptions& options, std::unique_ptr<SegmentFolder> folder)
+      : budget_(options.budget),
+        folder_(std::move(folder)),
+        health_(options.rest),
+        chunks_(budget_, {.make_body = [this](std::size_t bytes) -> std::shared_ptr<ChunkBody> {
+                            Result<std::shared_ptr<Segment>> made = folder_->Make(bytes);
+                            if (made.ok()) return std::move(made).value();
+                            health_.Fail(made.status());
+                            return nullptr;
+                          },
+                          .largest_chunk = static_cast<std::size_t>(
+                              std::max<std::uint64_t>(budget_ / kMostSegments, kLeastLargestChunk)),
+                          .around_entry = kRecordHeaderBytes}),
+        reads_(options.patience,
+               [this](OpenReads::Read late) {
+                 health_.Fail(DeadlineExceeded("a read takes too long"));
+                 Miss(std::move(late));
+               }),
+        writes_(options.most_buffered,
+                [this](const WriteBuffer::Write& write, const Status& status) {
+                  if (status.ok()) {
+                    index_.Written(write.key, write.buffer);
+                    return;
+                  }
+                  health_.Fail(status);
+                  chunks_.Release(index_.TakeIf(EntryId::Of(write.key), [&](const auto& entry) {
+                    return entry.buffer == write.buffer;
+                  }));
+                }),
+        readers_(options.readers) {
+    for (const auto& found : folder_->TakeFound(budget_, ChunkStore::kEntryOverhead)) {
+      Adopt(found);
+    }
+  }
+  ~DiskCache() override {
+    Stop();
+    for (const auto& [segment, list] : index_.Lists()) segment->Keep(list);
+  }
+
+  CacheLookup Find(JobId job, const CacheKey& key) override {
+    DiskIndex::Found found = index_.Find(key);
+    chunks_.Release(found.stale);
+    if (found.pin) {
+      index_.CountHit(job, *found.place.chunk);
+      return {.pin = std::move(found.pin)};
+    }
+    if (found.place.chunk && !health_.rests()) return ReadNow(job, key, found.place);
+    index_.CountMiss(job);
+    return {};
+  }
+
+  void Fetch(JobId job, const CacheKey& key, OnFound on_found) override {
+    DiskIndex::Found found = index_.Find(key);
+    chunks_.Release(found.stale);
+    if (found.pin) {
+      index_.CountHit(job, *found.place.chunk);
+      on_found(std::move(found.pin));
+      return;
+    }
+    OpenReads::Read read{
+        .job = job, .key = key, .place = std::move(found.place), .on_found = std::move(on_found)};
+    std::optional<std::uint64_t> number;
+    if (read.place.chunk) number = reads_.Add(read);
+    if (number) {
+      readers_.Submit([this, number = *number] { ReadAndAnswer(number); });
+    } else {
+      Miss(std::move(read));
+    }
+  }
+
+  Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes) override {
+    const bool room = chunks_.HasRoom(job, expected_bytes) && writes_.HasRoom(expected_bytes) &&
+                      !health_.rests() && !stopped_;
+    if (!index_.Claim(key)) return Claim(Refusal::kTaken);
+    if (room) return {*this, job, key};
+    index_.Abandon(key);
+    return Claim(Refusal::kNoRoom);
+  }
+
+  void Forget(const CacheKey& key) override {
+    chunks_.Release(index_.TakeIf(EntryId::Of(key),
+                                  [&](const auto& entry) { return entry.content == key.content; }));
+  }
+
+  void AddJob(JobId job, std::uint64_t quota) override { chunks_.AddJob(job, quota); }
+  void RemoveJob(JobId job) override { chunks_.RemoveJob(job); }
+  void SetQuota(JobId job, std::optional<std::uint64_t> quota) override {
+    chunks_.SetQuota(job, quota);
+    while (const auto given_up = chunks_.GiveUp(job)) RemoveEvicted(*given_up);
+  }
+  // The index, and what waits to be written.
+  std::uint64_t KeepTo(std::uint64_t most) override {
+    const auto takes = [this] {
+      return index_.entries() * ChunkStore::kEntryOverhead + writes_.bytes();
+    };
+    while (takes() > most) {
+      const auto given_up = chunks_.GiveUpOldest();
+      if (!given_up) break;
+      RemoveEvicted(*given_up);
+    }
+    return takes();
+  }
+  void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
+
+  void Stop() override {
+    stopped_ = true;
+    for (OpenReads::Read& read : reads_.Stop()) Miss(std::move(read));
+    writes_.Stop();
+    readers_.Stop();
+  }
+
+  [[nodiscard]] CacheStats Stats() const override {
+    CacheStats stats{.bytes = chunks_.used(), .budget = budget_};
+    index_.AddTo(stats);
+    return stats;
+  }
+  [[nodiscard]] std::vector<JobCacheStats> JobStats() const override {
+    std::vector<JobCacheStats> stats = chunks_.JobStats();
+    index_.AddTo(stats);
+    return stats;
+  }
+
+ protected:
+  bool Store(JobId job, const CacheKey& key, ByteSpan payload) override {
+    std::optional<ChunkStore::Place> place;
+    while (true) {
+      ChunkStore::Evicted evicted;
+      place = chunks_.Allocate(job, EntryId::Of(key), payload.size(), &evicted);
+      if (place || !evicted.chunk) break;
+      RemoveEvicted(evicted);
+    }
+    if (!place) {
+      Abandon(key);
+      return false;
+    }
+    const std::shared_ptr<std::byte> buffer = buffers_->Take(payload.size());
+    if (!payload.empty()) std::memcpy(buffer.get(), payload.data(), payload.size());
+    auto segment = std::static_pointer_cast<Segment>(place->chunk->body());
+    index_.Put(key, {std::move(place->chunk), place->offset, payload.size()}, buffer);
+    writes_.Push({.key = key,
+                  .segment = std::move(segment),
+                  .offset = place->offset,
+                  .buffer = buffer,
+                  .bytes = payload.size()});
+    return true;
+  }
+  void Abandon(const CacheKey& key) override { index_.Abandon(key); }
+
+ private:
+  // What the kernel has in memory is read here: that takes less than having another thread do it.
+  CacheLookup ReadNow(JobId job, const CacheKey& key, const EntryPlace& place) {
+    auto got =
+        SegmentOf(*place.chunk).Read(place.offset, key, place.bytes, *buffers_, /*wait=*/false);
+    if (got.ok()) {
+      index_.CountHit(job, *place.chunk);
+      return {.pin = PinOf(std::move(*got), place.chunk)};
+    }
+    if (got.status().code() != Code::kDataLoss) return {.pin = {}, .later = true};
+    ForgetAt(key, place);
+    index_.CountMiss(job);
+    return {};
+  }
+  void ReadAndAnswer(std::uint64_t number) {
+    auto wanted = reads_.Look(number);
+    if (!wanted) return;  // it was late
+    auto& [key, place] = *wanted;
+    auto got =
+        SegmentOf(*place.chunk).Read(place.offset, key, place.bytes, *buffers_, /*wait=*/true);
+    if (!got.ok()) {
+      if (got.status().code() != Code::kDataLoss) health_.Fail(got.status());
+      ForgetAt(key, place);
+    }
+    std::optional<OpenReads::Read> read = reads_.Take(number);
+    if (!read) return;
+    if (!got.ok()) {
+      place.chunk.reset();
+      Miss(std::move(*read));
+      return;
+    }
+    index_.CountHit(read->job, *place.chunk);
+    read->place.chunk.reset();
+    read->on_found(PinOf(std::move(*got), std::move(place.chunk)));
+  }
+  void Miss(OpenReads::Read read) {
+    index_.CountMiss(read.job);
+    read.place.chunk.reset();
+    read.on_found({});
+  }
+  // What is read from there is not what was stored.
+  void ForgetAt(const CacheKey& key, const EntryPlace& place) {
+    chunks_.Release(index_.TakeIf(EntryId::Of(key), [&](const auto& entry) {
+      return entry.place.chunk == place.chunk && entry.place.offset == place.offset;
+    }));
+  }
+  void RemoveEvicted(const ChunkStore::Evicted& evicted) {
+    for (const EntryId& id : evicted.entries) {
+      auto entry = index_.TakeEntryIf(
+          id, [&](const auto& each) { return each.place.chunk == evicted.chunk; });
+      if (!entry) continue;
+      if (const CachePin pin = on_given_up_ ? ReadGivenUp(id, *entry, *buffers_) : CachePin()) {
+        on_given_up_(evicted.chunk->owner(), {entry->content, id.form}, pin);
+      }
+      entry.reset();
+      chunks_.Release(evicted.chunk);
+    }
+  }
+  // The constructor's: nobody else is here yet.
+  void Adopt(const SegmentFolder::Found& found) {
+    std::vector<EntryId> ids;
+    for (const auto& [record, offset] : found.list.records) ids.push_back(EntryId::Of(record.key));
+    const std::shared_ptr<Chunk> chunk =
+        chunks_.Adopt(found.segment, found.segment->size(), found.list.end, std::move(ids));
+    for (const auto& [record, offset] : found.list.records) {
+      chunks_.Release(index_.Adopt(record.key, {chunk, offset, record.bytes}));
+    }
+  }
+
+  const std::uint64_t budget_;
+  const std::unique_ptr<SegmentFolder> folder_;
+  const std::shared_ptr<BufferPool> buffers_ = std::make_shared<BufferPool>();
+  DiskHealth health_;
+  ChunkStore chunks_;
+  DiskIndex index_;
+  OnGivenUp on_given_up_;  // set before the first entry
+  std::atomic<bool> stopped_ = false;
+
+  OpenReads reads_;
+  WriteBuffer writes_;
+  IoExecutor readers_;
+};
+
+}  // namespace
+
+std::unique_ptr<CacheTier> MakeDiskCache(const DiskCacheOptions& options,
+                                         std::unique_ptr<SegmentFolder> folder) {
+  return std::make_unique<DiskCache>(options, std::move(folder));
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,110 @@
+#include "dataworker/cache/disk/disk_index.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headrace::dataworker {
+
+CachePin PinOf(Segment::Payload payload, std::shared_ptr<Chunk> chunk) {
+  struct Held {
+    std::shared_ptr<const void> bytes;
+    std::shared_ptr<Chunk> chunk;
+  };
+  const ByteSpan bytes = payload.bytes;
+  return {bytes, std::make_shared<const Held>(std::move(payload.hold), std::move(chunk))};
+}
+
+CachePin DiskIndex::Entry::FromBuffer() const {
+  if (!buffer) return {};
+  return PinOf({{buffer.get(), place.bytes}, buffer}, place.chunk);
+}
+
+DiskIndex::Found DiskIndex::Find(const CacheKey& key) {
+  Found found;
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(EntryId::Of(key));
+  if (at == entries_.end() || !at->second.place.chunk) return found;
+  if (at->second.content == key.content) {
+    found.place = at->second.place;
+    found.pin = at->second.FromBuffer();
+  } else {
+    found.stale = std::move(at->second.place.chunk);
+    entries_.erase(at);
+    --made_;
+  }
+  return found;
+}
+
+void DiskIndex::CountHit(JobId job, Chunk& chunk) {
+  chunk.SetUser(job);
+  const std::lock_guard lock(mutex_);
+  tallies_.Hit(job);
+}
+
+void DiskIndex::CountMiss(JobId job) {
+  const std::lock_guard lock(mutex_);
+  tallies_.Miss(job);
+}
+
+bool DiskIndex::Claim(const CacheKey& key) {
+  const std::lock_guard lock(mutex_);
+  return entries_.try_emplace(EntryId::Of(key), Entry{key.content, {}, nullptr}).second;
+}
+
+void DiskIndex::Abandon(const CacheKey& key) {
+  const std::lock_guard lock(mutex_);
+  entries_.erase(EntryId::Of(key));
+}
+
+void DiskIndex::Put(const CacheKey& key, EntryPlace place,
+                    std::shared_ptr<const std::byte> buffer) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_.at(EntryId::Of(key));
+  entry.place = std::move(place);
+  entry.buffer = std::move(buffer);
+  entry.place.chunk->Filled();
+  ++made_;
+}
+
+void DiskIndex::Written(const CacheKey& key, const std::shared_ptr<const std::byte>& buffer) {
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(EntryId::Of(key));
+  if (at != entries_.end() && at->second.buffer == buffer) at->second.buffer.reset();
+}
+
+std::shared_ptr<Chunk> DiskIndex::Adopt(const CacheKey& key, EntryPlace place) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[EntryId::Of(key)];
+  std::shared_ptr<Chunk> older = std::move(entry.place.chunk);
+  entry = {key.content, std::move(place), nullptr};
+  if (!older) ++made_;
+  return older;
+}
+
+std::map<Segment*, SegmentList> DiskIndex::Lists() const {
+  std::map<Segment*, SegmentList> lists;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.place.chunk) continue;
+    const Record record{{entry.content, id.form}, entry.place.bytes, 0};
+    lists[&SegmentOf(*entry.place.chunk)].records.push_back({record, entry.place.offset});
+  }
+  for (auto& [segment, list] : lists) {
+    std::ranges::sort(list.records, {}, &PlacedRecord::offset);
+    list.end = std::min(list.records.back().end(), segment->size());
+  }
+  return lists;
+}
+
+void DiskIndex::AddTo(CacheStats& stats) const {
+  const std::lock_guard lock(mutex_);
+  stats.entries += made_;
+  tallies_.AddTo(stats);
+}
+
+void DiskIndex::AddTo(std::vector<JobCacheStats>& stats) const {
+  const std::lock_guard lock(mutex_);
+  tallies_.AddTo(stats);
+}
+
+}  // namespace headrace::dataworker

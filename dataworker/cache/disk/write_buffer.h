@@ -1,0 +1,46 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "base/buffer.h"
+#include "dataworker/cache/cache_entry.h"
+#include "dataworker/cache/disk/segment.h"
+#include "dataworker/exec/io_executor.h"
+
+namespace headrace::dataworker {
+
+// Entries on their way to the disk: one thread writes them, in the order in which they come. Thread-safe.
+class WriteBuffer {
+ public:
+  struct Write {
+    CacheKey key;
+    std::shared_ptr<Segment> segment;  // not the chunk: one that is given up need not wait for it
+    std::uint64_t offset = 0;
+    std::shared_ptr<const std::byte> buffer;
+    std::uint64_t bytes = 0;  // of the payload, in the buffer
+  };
+  // Is told of each write once it has ended, on the thread that writes.
+  using OnWritten = std::function<void(const Write&, const Status&)>;
+
+  WriteBuffer(std::uint64_t most_bytes, OnWritten on_written)
+      : most_(most_bytes), on_written_(std::move(on_written)) {}
+
+  // Whether so many bytes more may wait. They may all the same: what was asked about is stored.
+  [[nodiscard]] bool HasRoom(std::uint64_t bytes) const { return bytes_ + bytes <= most_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  void Push(Write write);
+  // Writes what waits, and returns then.
+  void Stop() { thread_.Stop(); }
+
+ private:
+  const std::uint64_t most_;
+  const OnWritten on_written_;
+  std::atomic<std::uint64_t> bytes_ = 0;
+  IoExecutor thread_{1};
+};
+
+}  // namespace headrace::dataworker
