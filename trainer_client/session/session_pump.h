@@ -102,9 +102,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   // Adds the workers that it does not use, by the coordinator's ids.
   void AddUnfit(std::vector<wire::UnfitWorker>& unfit) const {
     if (content_ == nullptr) return;
-    std::map<WorkerId, std::string> reasons = content_->all_unfit();
-    for (const auto& [id, rest] : slow_.resting()) reasons.emplace(id, "rests: " + rest.reason);
-    workers_.AddUnfit(reasons, unfit);
+    workers_.AddUnfit(content_->all_unfit(), slow_.slow(), unfit);
   }
 
  private:
