@@ -98,6 +98,12 @@ void RunAll(Schedule (*of)(std::uint64_t seed), std::uint64_t otherwise, Referen
                std::chrono::duration<double>(slowest).count());
 }
 
+// A program that was stopped for 14 s took that for its workers' latency, and waited minutes before it
+// repeated a request that was lost.
+TEST_F(Simulation, AProgramThatWasStoppedGoesOnSoon) {
+  EXPECT_EQ(RunSchedule(Schedule::Of(134'275), reference()).failure, "");
+}
+
 TEST_F(Simulation, EverySchedule) { RunAll(Schedule::Of, HEADRACE_SCHEDULES, reference()); }
 TEST_F(Simulation, EveryScheduleOfLanes) {
   RunAll(Schedule::OfLanes, HEADRACE_LANE_SCHEDULES, reference());
