@@ -218,6 +218,18 @@ TEST_F(SlowDrainTest, WhatWasSaidBeforeTheCoordinatorStoodStillDoesNotAddUp) {
   EXPECT_FALSE(IsDrained(slow));
 }
 
+TEST_F(SlowDrainTest, WhatALostJobSaidDoesNotAddUp) {
+  const WorkerId slow = AddWorker();
+  AddWorker();
+  const JobId one = AddJob(), two = AddJob();
+  BeatFor(seconds(10));
+  CallSlow({one, two}, slow);
+  BeatFor(rules_.agreed - seconds(10));
+  ASSERT_TRUE(cluster_.state.Apply(MarkJobLost{two}).ok());
+  BeatFor(rules_.agreed - seconds(10));
+  EXPECT_FALSE(IsDrained(slow)) << "it is back, and says it anew";
+}
+
 TEST_F(SlowDrainTest, AWorkerWithWhichAJobIsContentStays) {
   const WorkerId slow = AddWorker();
   AddWorker();

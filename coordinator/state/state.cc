@@ -77,6 +77,7 @@ Status State::On(const MarkJobLost& update) {
   if (!job) return Contradiction(Text(update.job) + " is unknown");
   FreeLeasesOf(*job);
   job->phase = Job::Phase::kLost;
+  job->slow.clear();
   return Status::Ok();
 }
 

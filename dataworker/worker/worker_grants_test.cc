@@ -139,6 +139,7 @@ TEST_F(GrantsTest, AJobOverItsSourceLimitWaitsAndHoldsNoThread) {
 TEST_F(GrantsTest, SamplesThatWaitForAPythonProcessAreQueuedToo) {
   WriteFakeStage(directory_);
   other_.plan = {};
+  other_.split = {};
   other_.plan.has_python_stage = true;
   other_.plan.python.bundle = HashBlob(Bytes());
   other_.plan.python.executable = "/usr/bin/python3";

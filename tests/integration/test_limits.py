@@ -76,9 +76,6 @@ def test_a_program_waits_for_room_at_its_coordinator(tmp_path):
         wait_for(lambda: ready_workers(address), "worker")
         first = _client.Client(coordinator=address, job_name="first")
         try:
-            refused_one = fails_at_once()
-            assert refused_one.returncode != 0
-            assert "--max-jobs" in refused_one.stderr
             waiting = subprocess.Popen(
                 command,
                 env=clean_environment(),
@@ -91,6 +88,9 @@ def test_a_program_waits_for_room_at_its_coordinator(tmp_path):
                 "line about the program that waits",
                 60,
             )
+            refused_one = fails_at_once()
+            assert refused_one.returncode != 0
+            assert "--max-jobs" in refused_one.stderr
             assert waiting.poll() is None
         finally:
             first.close()

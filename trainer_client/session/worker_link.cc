@@ -14,8 +14,9 @@ namespace {
 
 constexpr Duration kAttachAgain = std::chrono::seconds(2);
 constexpr Duration kAttachRetry = std::chrono::milliseconds(50);
-// Others have to end before a full worker has room.
+// Others have to end before a full worker has room. An attach carries the plan, which may be large.
 constexpr Duration kRoomRetry = std::chrono::milliseconds(500);
+constexpr int kMostRoomDoublings = 4;
 constexpr Duration kPingAfter = std::chrono::seconds(1);
 // The reactor of a live worker never computes, so it answers within milliseconds unless its machine
 // is overloaded.
@@ -261,12 +262,13 @@ void WorkerLink::OnAttached(const wire::Attached& attached) {
       return;
     }
     if (code == Code::kResourceExhausted) {
-      AttachLater(kRoomRetry);
+      AttachLater(kRoomRetry * (1 << std::min(full_++, kMostRoomDoublings)));
       return;
     }
     Refused(attached.status);
     return;
   }
+  full_ = 0;
   // The descriptor travels beside the message and may come a moment later.
   if (offered_arena_ && !attached.use_arena && ++arena_refusals_ < kMostArenaRefusals) {
     AttachLater(kBlobRetry);
