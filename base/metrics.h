@@ -137,4 +137,9 @@
 #define HEADRACE_CLUSTER_METRICS(X)                                                         \
   X(f64, coordinator_cpu_seconds, 4, kSeconds, kCounter, "", "CPU time of the coordinator") \
   X(f64, ended_workers_cpu_seconds, 7, kSeconds, kCounter, "",                              \
-    "CPU time of workers that are gone and not listed any more")
+    "CPU time of workers that are gone and not listed any more")                            \
+  X(u32, slow_workers, 8, kCount, kGauge, "", "workers that a job calls slow")              \
+  X(u64, slow_workers_drained, 9, kCount, kCounter, "",                                     \
+    "workers that the coordinator has drained because they were slow, since its start")     \
+  X(u32, programs_without_room, 10, kCount, kGauge, "",                                     \
+    "programs that ask for a job and find no room (--max-jobs)")

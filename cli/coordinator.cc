@@ -32,6 +32,7 @@ struct Options {
   std::string listen = "tcp://127.0.0.1:7070";
   bool insecure = false;
   std::string state_dir;
+  bool forget_bad_samples = false;
   std::string policy = "utilization";
   std::string tenants;                     // path
   double source_rate = 0;                  // bytes/s; 0: no limit
@@ -120,6 +121,7 @@ Status Coordinate(const Options& options) {
   wanted.listen = options.embedded ? "ipc://" + options.directory + "/control" : options.listen;
   wanted.insecure = options.insecure;
   wanted.state_dir = options.state_dir;
+  wanted.forget_bad_samples = options.forget_bad_samples;
   wanted.policy = options.policy;
   if (!options.tenants.empty()) {
     HR_TRY(wanted.tenants, ReadTenants(options.tenants));
@@ -218,6 +220,8 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       ->add_option("--state-dir", options->state_dir,
                    "Keep a journal there, so that a restart goes on where this one ended")
       ->type_name("DIR");
+  command->add_flag("--forget-bad-samples", options->forget_bad_samples,
+                    "Give samples to workers again that are held back in the journal");
   command->add_option("--policy", options->policy, PolicyHelp())
       ->type_name("NAME")
       ->capture_default_str();

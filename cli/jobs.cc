@@ -18,7 +18,8 @@ struct Options {
 int ShowJob(const Options& options) {
   const Result<std::string> address = CoordinatorAddress(options.coordinator);
   if (!address.ok()) return Fail(address.status());
-  const Result<wire::ClusterStatus> status = QueryStatus(*address);
+  const Result<wire::ClusterStatus> status =
+      QueryStatus(*address, kQueryTimeout, JobId(options.job));
   if (!status.ok()) return Fail(status.status());
   const Result<std::string> page = JobPage(*status, JobId(options.job));
   if (!page.ok()) return Fail(page.status());
@@ -26,12 +27,17 @@ int ShowJob(const Options& options) {
   return 0;
 }
 
+std::string Page(const wire::ClusterStatus& now, const wire::ClusterStatus* before) {
+  const std::string line = RoomLine(now);
+  return JobsTable(now, before) + (line.empty() ? "" : "\n" + line);
+}
+
 }  // namespace
 
 void AddJobs(CLI::App& app, Action& chosen) {
   CLI::App* jobs = AddListing(
       app, chosen,
-      {"jobs", "List the training programs that a coordinator serves", JobsTable, JobsJson});
+      {"jobs", "List the training programs that a coordinator serves", Page, JobsJson});
   auto options = std::make_shared<Options>();
   CLI::App* show = jobs->add_subcommand(
       "show",

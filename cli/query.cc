@@ -10,8 +10,9 @@ namespace headrace::cli {
 
 Result<std::unique_ptr<StatusPoller>> StatusPoller::Make(net::Reactor& reactor,
                                                          const std::string& address,
-                                                         OnAnswer on_answer) {
-  std::unique_ptr<StatusPoller> poller(new StatusPoller(reactor, address, std::move(on_answer)));
+                                                         OnAnswer on_answer, JobId whole) {
+  std::unique_ptr<StatusPoller> poller(
+      new StatusPoller(reactor, address, std::move(on_answer), whole));
   StatusPoller* self = poller.get();
   HR_TRY(poller->socket_,
          reactor.ConnectDealer(
@@ -37,6 +38,7 @@ void StatusPoller::Ask(std::chrono::milliseconds timeout) {
   });
   wire::StatusQuery query;
   query.request = ++asked_;
+  query.whole = whole_;
   if (Status s = socket_->Send("", query); !s.ok()) Answer(std::move(s));
 }
 
@@ -61,14 +63,17 @@ Result<std::unique_ptr<net::Reactor>> MakeQueryReactor(std::string name,
 }
 
 Result<wire::ClusterStatus> QueryStatus(const std::string& address,
-                                        std::chrono::milliseconds timeout) {
+                                        std::chrono::milliseconds timeout, JobId whole) {
   HR_TRY(std::unique_ptr<net::Reactor> reactor, MakeQueryReactor("hr-query", address));
   std::optional<Result<wire::ClusterStatus>> answer;
   HR_TRY(std::unique_ptr<StatusPoller> poller,
-         StatusPoller::Make(*reactor, address, [&](Result<wire::ClusterStatus> got) {
-           answer.emplace(std::move(got));
-           reactor->Stop();
-         }));
+         StatusPoller::Make(
+             *reactor, address,
+             [&](Result<wire::ClusterStatus> got) {
+               answer.emplace(std::move(got));
+               reactor->Stop();
+             },
+             whole));
   poller->Ask(timeout);
   HR_RETURN_IF_ERROR(reactor->Run());
   if (!answer) return Internal("the query ended without an answer");

@@ -18,8 +18,10 @@ inline constexpr std::chrono::milliseconds kQueryTimeout{5000};
 // Asks the coordinator once for its status, on the caller's thread. kUnavailable: no answer in time
 // (the message says what to start). kOtherRelease: it speaks another protocol (the message names
 // both versions).
+// `whole`: a job of which all is wanted.
 [[nodiscard]] Result<wire::ClusterStatus> QueryStatus(
-    const std::string& address, std::chrono::milliseconds timeout = kQueryTimeout);
+    const std::string& address, std::chrono::milliseconds timeout = kQueryTimeout,
+    JobId whole = {});
 
 // A reactor for questions to the coordinator at `address`, with the keys of KeysDirectory.
 [[nodiscard]] Result<std::unique_ptr<net::Reactor>> MakeQueryReactor(std::string name,
@@ -31,20 +33,25 @@ class StatusPoller {
   // Called with each answer, or with the error if no answer came.
   using OnAnswer = std::function<void(Result<wire::ClusterStatus>)>;
   static Result<std::unique_ptr<StatusPoller>> Make(net::Reactor& reactor,
-                                                    const std::string& address, OnAnswer on_answer);
+                                                    const std::string& address, OnAnswer on_answer,
+                                                    JobId whole = {});
   // Sends a question, unless an earlier one still waits for its answer. The answer must come within
   // `timeout`.
   void Ask(std::chrono::milliseconds timeout);
 
  private:
-  StatusPoller(net::Reactor& reactor, std::string address, OnAnswer on_answer)
-      : reactor_(reactor), address_(std::move(address)), on_answer_(std::move(on_answer)) {}
+  StatusPoller(net::Reactor& reactor, std::string address, OnAnswer on_answer, JobId whole)
+      : reactor_(reactor),
+        address_(std::move(address)),
+        on_answer_(std::move(on_answer)),
+        whole_(whole) {}
   void OnMessage(net::Incoming&& message);
   void Answer(Result<wire::ClusterStatus> answer);
 
   net::Reactor& reactor_;
   const std::string address_;
   const OnAnswer on_answer_;
+  const JobId whole_;  // as wire::StatusQuery::whole
   std::unique_ptr<net::Socket> socket_;
   std::uint64_t asked_ = 0;
   net::TimerId deadline_ = 0;

@@ -214,6 +214,24 @@ std::string UnfitLines(const wire::ClusterStatus& now) {
   return text;
 }
 
+std::string RoomLine(const wire::ClusterStatus& now) {
+  const std::uint32_t programs = now.programs_without_room;
+  if (programs == 0) return "";
+  return std::to_string(programs) + (programs == 1 ? " program waits" : " programs wait") +
+         " for room: the coordinator has as many jobs as --max-jobs or --max-jobs-of-a-tenant "
+         "allows\n";
+}
+
+std::string SlowLines(const wire::ClusterStatus& now) {
+  std::string text;
+  for (const wire::WorkerStatus& worker : now.workers) {
+    if (worker.reason.empty()) continue;
+    text += WorkerName(now, worker.info.worker) + " is " + Plain(worker.state) + ": " +
+            Plain(worker.reason) + "\n";
+  }
+  return text;
+}
+
 std::string WorkerName(const wire::ClusterStatus& now, WorkerId id) {
   std::string name = "worker " + std::to_string(id.value);
   for (const wire::WorkerStatus& worker : now.workers) {
@@ -226,7 +244,7 @@ std::string TopPage(const std::string& address, const wire::ClusterStatus& now,
                     const wire::ClusterStatus* before) {
   double cpu = now.coordinator_cpu_seconds + now.ended_workers_cpu_seconds;
   for (const wire::WorkerStatus& worker : now.workers) cpu += worker.last.cpu_seconds;
-  const std::string lines = AdviceLines(now) + UnfitLines(now);
+  const std::string lines = AdviceLines(now) + UnfitLines(now) + SlowLines(now) + RoomLine(now);
   return "headrace " + Plain(now.version) + "  " + address + "  " +
          std::to_string(now.jobs.size()) + " jobs  " + std::to_string(now.workers.size()) +
          " workers  " + Format("%.1f", cpu) + " CPU s (coordinator " +

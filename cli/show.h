@@ -25,6 +25,10 @@ namespace headrace::cli {
 [[nodiscard]] std::string AdviceLines(const wire::ClusterStatus& now);
 // Lines such as "worker 3 on node2 is unfit for job 5 (train.py): ...".
 [[nodiscard]] std::string UnfitLines(const wire::ClusterStatus& now);
+// Why programs can't open a job; empty: none tries.
+[[nodiscard]] std::string RoomLine(const wire::ClusterStatus& now);
+// Lines such as "worker 3 on node2 is draining: slow for 2 programs, job 5: ...".
+[[nodiscard]] std::string SlowLines(const wire::ClusterStatus& now);
 // "worker 3 on node2".
 [[nodiscard]] std::string WorkerName(const wire::ClusterStatus& now, WorkerId id);
 // The whole page of `top`.

@@ -36,6 +36,14 @@ std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job)
   for (const wire::UnfitWorker& unfit : job.unfit) {
     text += Line("unfit", WorkerName(now, unfit.worker) + ": " + Plain(unfit.reason));
   }
+  for (const wire::WorkerStatus& worker : now.workers) {
+    if (std::ranges::find(worker.slow_for, job.job) == worker.slow_for.end()) continue;
+    text += Line("slow", WorkerName(now, worker.info.worker) + " (" + Plain(worker.state) +
+                             "): " + Plain(worker.reason));
+  }
+  if (job.bad_known > job.bad.size()) {
+    text += Line("bad", std::to_string(job.bad_known) + " samples, the last of them:");
+  }
   for (const wire::BadSample& bad : job.bad) {
     const std::string where = bad.name.empty() ? "" : Plain(bad.name) + ", ";
     text += Line("bad", where + "sample " + std::to_string(bad.row) + ": " + Plain(bad.cause) +

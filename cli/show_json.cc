@@ -87,7 +87,9 @@ std::string JobsJson(const wire::ClusterStatus& now) {
     entry["advice"] = job.advice;
     Json unfit = Json::array();
     for (const wire::UnfitWorker& worker : job.unfit) {
-      unfit.push_back({{"worker", worker.worker.value}, {"reason", worker.reason}});
+      unfit.push_back({{"worker", worker.worker.value},
+                       {"reason", worker.reason},
+                       {"slow", worker.slow}});
     }
     entry["unfit"] = std::move(unfit);
     Json bad = Json::array();
@@ -99,6 +101,7 @@ std::string JobsJson(const wire::ClusterStatus& now) {
                      {"held_back", sample.held_back}});
     }
     entry["bad_samples"] = std::move(bad);
+    entry["bad_samples_known"] = std::max<std::size_t>(job.bad_known, job.bad.size());
     entry["sessions"] = std::move(sessions);
     jobs.push_back(std::move(entry));
   }
@@ -134,6 +137,10 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
     }
     entry["cache_tiers"] = std::move(tiers);
     entry["silent_ms"] = worker.silent_ms;
+    entry["reason"] = worker.reason;
+    Json slow_for = Json::array();
+    for (const JobId id : worker.slow_for) slow_for.push_back(id.value);
+    entry["slow_for"] = std::move(slow_for);
     workers.push_back(std::move(entry));
   }
   Json all = Cluster(now);

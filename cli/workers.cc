@@ -5,7 +5,7 @@ namespace headrace::cli {
 namespace {
 
 std::string Page(const wire::ClusterStatus& now, const wire::ClusterStatus* before) {
-  const std::string lines = UnfitLines(now);
+  const std::string lines = UnfitLines(now) + SlowLines(now);
   return WorkersTable(now, before) + (lines.empty() ? "" : "\n" + lines);
 }
 

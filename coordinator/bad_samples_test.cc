@@ -61,6 +61,74 @@ TEST(CoordinatorBadSamples, ASessionKnowsThemBeforeItsFirstBatch) {
   EXPECT_EQ(opened.held_back[0].row, 3);
 }
 
+// All that the coordinator knew durably.
+State AfterARestart(const State& state) {
+  State again;
+  for (const Update& update : state.Snapshot()) EXPECT_TRUE(again.Apply(update).ok());
+  return again;
+}
+
+TEST(CoordinatorBadSamples, SurviveARestart) {
+  Cluster cluster;
+  const auto finder = cluster.OpenJob("token-aaaa"), other = cluster.OpenJob("token-bbbb");
+  wire::ConsumerHeartbeat beat = BeatOf(finder);
+  beat.bad = {Large()};
+  (void)cluster.Ask<wire::Leases>(beat);
+  EXPECT_EQ(Cluster::DurableOf(cluster.last).size(), 1U) << "the journal has it before it is told";
+  (void)cluster.Ask<wire::Leases>(beat);
+  EXPECT_TRUE(Cluster::DurableOf(cluster.last).empty()) << "it is written once";
+  cluster.state = AfterARestart(cluster.state);
+  EXPECT_EQ(cluster.Ask<wire::Leases>(BeatOf(other)).held_back, std::vector{Large()});
+  ASSERT_TRUE(cluster.state.Apply(ForgetHeldBack{}).ok());
+  EXPECT_TRUE(AfterARestart(cluster.state).held_back().All().empty());
+}
+
+TEST(CoordinatorBadSamples, AListOfAllJobsHasTheLastFewOfEach) {
+  Cluster cluster;
+  const auto job = cluster.OpenJob("token-aaaa");
+  cluster.OpenJob("token-bbbb");
+  wire::ConsumerHeartbeat beat = BeatOf(job);
+  for (std::int64_t row = 0; row < 10; ++row) {
+    beat.bad.push_back({.data_set = kDataSet, .row = row, .held_back = true});
+  }
+  (void)cluster.Ask<wire::Leases>(beat);
+  const auto shown = [&](JobId whole) {
+    wire::StatusQuery query{.request = 1};
+    query.whole = whole;
+    return cluster.Ask<wire::ClusterStatus>(query).jobs.at(0);
+  };
+  for (const JobId whole : {JobId(), JobId(2), JobId(77)}) {
+    EXPECT_EQ(shown(whole).bad_known, 10U);
+    ASSERT_EQ(shown(whole).bad.size(), 3U);
+    EXPECT_EQ(shown(whole).bad.back().row, 9) << "the newest";
+  }
+  EXPECT_EQ(shown(job.job).bad, beat.bad);
+}
+
+TEST(CoordinatorBadSamples, RanksOfOneGroupAreShownWholeTogether) {
+  Cluster cluster;
+  const auto open = [&](const std::string& token, const std::string& tenant) {
+    wire::OpenJob m;
+    m.token = token;
+    m.group = "train";
+    m.tenant = tenant;
+    return cluster.Ask<wire::JobOpened>(m);
+  };
+  const auto one = open("token-aaaa", "t"), two = open("token-bbbb", "t"),
+             other = open("token-cccc", "u");
+  for (const auto& job : {one, two, other}) {
+    wire::ConsumerHeartbeat beat = BeatOf(job);
+    for (std::int64_t row = 0; row < 10; ++row) beat.bad.push_back({.row = row});
+    (void)cluster.Ask<wire::Leases>(beat);
+  }
+  wire::StatusQuery query{.request = 1};
+  query.whole = one.job;
+  const auto jobs = cluster.Ask<wire::ClusterStatus>(query).jobs;
+  EXPECT_EQ(jobs.at(0).bad.size(), 10U);
+  EXPECT_EQ(jobs.at(1).bad.size(), 10U);
+  EXPECT_EQ(jobs.at(2).bad.size(), 3U) << "another tenant's group of the same name";
+}
+
 TEST(CoordinatorBadSamples, AreShownWithTheirJobAndBounded) {
   Cluster cluster;
   const auto job = cluster.OpenJob("token-aaaa");
@@ -73,7 +141,9 @@ TEST(CoordinatorBadSamples, AreShownWithTheirJobAndBounded) {
         {.data_set = kDataSet, .row = row, .cause = std::string(9000, 'x'), .held_back = true});
   }
   (void)cluster.Ask<wire::Leases>(beat);
-  const auto shown = cluster.Status().jobs.at(0).bad;
+  wire::StatusQuery query{.request = 1};
+  query.whole = job.job;
+  const auto shown = cluster.Ask<wire::ClusterStatus>(query).jobs.at(0).bad;
   EXPECT_EQ(shown.size(), wire::kMostBadSamples);
   EXPECT_EQ(shown.back().cause, std::string(400, 'x'));
   EXPECT_EQ(cluster.Ask<wire::Leases>(beat).held_back.size(), wire::kMostBadSamples);

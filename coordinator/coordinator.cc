@@ -59,6 +59,7 @@ class CoordinatorImpl final : public Coordinator {
     rules_.plan.lease_all = options_.lease_all;
     rules_.native_check = BuiltinNativeCheck();
     rules_.quotas = options_.quotas;
+    rules_.slow = options_.slow;
     rules_.version = kVersion;
     rules_.heartbeat = options_.heartbeat;
     rules_.worker_lost_after = options_.heartbeat * options_.worker_beats;
@@ -86,6 +87,7 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   [[nodiscard]] const std::string& endpoint() const override { return socket_->endpoint(); }
+  [[nodiscard]] const State& state() const override { return state_; }
 
   Status Drain(WorkerId worker) override {
     if (!state_.FindWorker(worker)) {
@@ -134,6 +136,10 @@ class CoordinatorImpl final : public Coordinator {
     journal_ = std::move(opened.journal);
     state_ = std::move(opened.state);
     HR_RETURN_IF_ERROR(state_.Apply(RestartClocks{reactor_.clock().Now()}));
+    if (options_.forget_bad_samples) {
+      HR_RETURN_IF_ERROR(state_.Apply(ForgetHeldBack{}));
+      journal_->Append({ForgetHeldBack{}}, [] {});
+    }
     LogInfo("journal replayed jobs=" + std::to_string(state_.jobs().size()) +
             " workers=" + std::to_string(state_.workers().size()));
     return Status::Ok();

@@ -28,6 +28,8 @@ struct CoordinatorOptions {
   bool may_be_followed = true;
   // If set, opens the journal; `state_dir` is then ignored.
   std::function<Result<Journal::Opened>(Journal::OnFailure)> open_journal;
+  bool forget_bad_samples = false;  // starts with no sample held back, whatever the journal says
+  SlowRules slow = {};
   std::string policy = "utilization";
   std::vector<Tenant> tenants;      // see PlanRules
   double source_rate = kUnlimited;  // bytes/s, of all sources together
@@ -67,6 +69,8 @@ class Coordinator {
 
   // The address where it listens. The port is the real one, even if it was asked to choose one.
   [[nodiscard]] virtual const std::string& endpoint() const = 0;
+  // What it knows.
+  [[nodiscard]] virtual const State& state() const = 0;
   // Lets the worker finish what it was asked and leave. The pool does not replace it. kNotFound: no
   // such worker.
   virtual Status Drain(WorkerId worker) = 0;

@@ -217,6 +217,29 @@ TEST_F(CoordinatorTest, WithAJournalARestartGoesOnWhereItEnded) {
   EXPECT_NE(client->Ask<wire::JobOpened>(Open("token-of-other")).job, job.job);
 }
 
+TEST_F(CoordinatorTest, ASampleThatIsHeldBackStaysSoUntilTheCoordinatorIsToldToForget) {
+  options_.state_dir = directory_ + "/state";
+  StartCoordinator();
+  auto client = Peer();
+  wire::ConsumerHeartbeat beat = Beat(client->Ask<wire::JobOpened>(Open("token-of-job")));
+  beat.data_sets = {7};
+  const auto held_back = [&] { return client->Ask<wire::Leases>(beat).held_back; };
+  beat.bad = {{.data_set = 7, .row = 3, .name = "large.png", .held_back = true}};
+  EXPECT_THAT(held_back(), SizeIs(1));
+  beat.bad.clear();
+  StopCoordinator();
+  StartCoordinator();
+  EXPECT_THAT(held_back(), SizeIs(1));
+  StopCoordinator();
+  options_.forget_bad_samples = true;
+  StartCoordinator();
+  EXPECT_THAT(held_back(), IsEmpty());
+  StopCoordinator();
+  options_.forget_bad_samples = false;
+  StartCoordinator();
+  EXPECT_THAT(held_back(), IsEmpty()) << "it was forgotten for good";
+}
+
 TEST_F(CoordinatorTest, ALocalWorkerServesItsOwnUserAloneAfterARestartToo) {
   options_.state_dir = directory_ + "/state";
   options_.worker_beats = 1000;

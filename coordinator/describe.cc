@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "base/pass/pass.h"
@@ -10,7 +12,11 @@
 namespace headrace::coordinator {
 namespace {
 
-wire::JobStatus Describe(const Job& job) {
+// Bad samples of a job in a list of all jobs: 64 of 800 bytes each would make megabytes of it.
+constexpr std::ptrdiff_t kFewBad = 3;
+
+// `whole`: of a job that somebody looks at alone.
+wire::JobStatus Describe(const Job& job, bool whole) {
   wire::JobStatus status;
   status.job = job.spec.job;
   status.name = job.spec.name;
@@ -31,7 +37,11 @@ wire::JobStatus Describe(const Job& job) {
   }
   status.workers = {job.leases.begin(), job.leases.end()};
   status.unfit = job.unfit;
+  status.bad_known = static_cast<std::uint32_t>(job.bad.size());
   status.bad = job.bad;
+  if (const auto more = std::ssize(job.bad) - kFewBad; more > 0 && !whole) {
+    status.bad.erase(status.bad.begin(), status.bad.begin() + more);
+  }
   status.tenant = job.spec.tenant;
   status.priority = job.spec.priority;
   status.group = job.spec.group;
@@ -61,6 +71,8 @@ wire::WorkerStatus Describe(const Worker& worker, SteadyTime now) {
   } else {
     status.state = worker.draining ? "draining" : "ready";
   }
+  status.reason = worker.drain_reason;
+  if (worker.draining) status.slow_for = worker.drained_for;
   status.last = worker.last;
   status.last.worker = worker.info.worker;
   status.last.jobs = {worker.jobs.begin(), worker.jobs.end()};
@@ -79,11 +91,28 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   status.wall_ms = now.wall_ms;
   status.coordinator_cpu_seconds = now.own_cpu_seconds;
   status.ended_workers_cpu_seconds = state.ended_cpu_seconds();
-  for (const auto& [id, job] : state.jobs()) status.jobs.push_back(Describe(job));
+  status.slow_workers_drained = state.slow_drains();
+  status.programs_without_room = static_cast<std::uint32_t>(state.asking_for_room());
+  const Job* asked = state.FindJob(query.whole);
+  const auto whole = [&](const Job& job) {
+    return asked != nullptr && (&job == asked || (!asked->spec.group.empty() &&
+                                                  asked->spec.group == job.spec.group &&
+                                                  asked->spec.tenant == job.spec.tenant));
+  };
+  for (const auto& [id, job] : state.jobs()) status.jobs.push_back(Describe(job, whole(job)));
   const bool passes = query.job.valid() && CheckSender(state, query.job, query.token).ok();
   for (const auto& [id, worker] : state.workers()) {
     status.workers.push_back(Describe(worker, now.steady));
     if (passes) status.workers.back().info.pass = PassOf(worker.token, query.job);
+  }
+  const std::vector<SlowWorker> slow = SlowWorkersOf(rules.slow, state, now.steady);
+  status.slow_workers = static_cast<std::uint32_t>(slow.size());
+  for (const SlowWorker& each : slow) {
+    // Both are in the order of their numbers.
+    const auto at = std::ranges::lower_bound(
+        status.workers, each.worker, {}, [](const auto& worker) { return worker.info.worker; });
+    at->slow_for = each.jobs;
+    at->reason = each.reason;
   }
   return status;
 }

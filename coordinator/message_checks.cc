@@ -60,7 +60,7 @@ Status CheckSender(const State& state, const wire::ConsumerHeartbeat& m) {
 std::vector<wire::BadSample> NewlyHeldBack(const State& state, const wire::ConsumerHeartbeat& m) {
   std::vector<wire::BadSample> samples = wire::Bounded(m.bad);
   std::erase_if(samples, [&](const wire::BadSample& sample) {
-    return !sample.held_back || sample.row < 0 || state.IsHeldBack(sample) ||
+    return !sample.held_back || sample.row < 0 || !state.held_back().Takes(sample) ||
            std::ranges::find(m.data_sets, sample.data_set) == m.data_sets.end();
   });
   return samples;
@@ -73,10 +73,15 @@ std::vector<wire::UnfitWorker> LeasedUnfit(std::vector<wire::UnfitWorker> unfit,
 }
 
 Status CheckRoom(const Quotas& quotas, const State& state, const wire::OpenJob& m) {
-  HR_RETURN_IF_ERROR(quotas.jobs.Check(state.jobs().size() + 1));
+  // kResourceExhausted, so that the client asks again: others may end.
+  const auto has_room = [](const Quota& quota, std::uint64_t wanted) {
+    const Status status = quota.Check(wanted);
+    return status.ok() ? status : ResourceExhausted(status.message());
+  };
+  HR_RETURN_IF_ERROR(has_room(quotas.jobs, state.jobs().size() + 1));
   const auto of_tenant = std::ranges::count_if(
       state.jobs(), [&](const auto& job) { return job.second.spec.tenant == m.tenant; });
-  return quotas.jobs_of_a_tenant.Check(static_cast<std::uint64_t>(of_tenant) + 1);
+  return has_room(quotas.jobs_of_a_tenant, static_cast<std::uint64_t>(of_tenant) + 1);
 }
 
 Status CheckRoom(const Quotas& quotas, const Job& job, std::uint64_t plan_bytes) {

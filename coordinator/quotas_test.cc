@@ -15,8 +15,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-void ExpectOver(const Status& status, const std::string& limit, const char* option) {
-  EXPECT_EQ(status.code(), Code::kUnsupported) << status.ToString();
+void ExpectOver(const Status& status, const std::string& limit, const char* option,
+                Code code = Code::kUnsupported) {
+  EXPECT_EQ(status.code(), code) << status.ToString();
   EXPECT_THAT(status.message(), AllOf(HasSubstr("limit of " + limit), HasSubstr(option)));
 }
 
@@ -26,10 +27,24 @@ TEST(CoordinatorQuotas, Jobs) {
   const auto first = cluster.OpenJob("token-aaaa");
   EXPECT_TRUE(first.status.ok());
   EXPECT_TRUE(cluster.OpenJob("token-bbbb").status.ok());
-  ExpectOver(cluster.OpenJob("token-cccc").status, "2", "--max-jobs");
+  // The client asks again, and everybody sees that it does.
+  ExpectOver(cluster.OpenJob("token-cccc").status, "2", "--max-jobs", Code::kResourceExhausted);
+  EXPECT_EQ(cluster.last.refused.code(), Code::kResourceExhausted) << "the log says it";
+  ExpectOver(cluster.OpenJob("token-dddd").status, "2", "--max-jobs", Code::kResourceExhausted);
+  EXPECT_EQ(cluster.Status().programs_without_room, 1U) << "the same process";
+  wire::OpenJob other;
+  other.token = "token-eeee";
+  other.host = {"node1", "boot1", 1000, 6};
+  ExpectOver(cluster.Ask<wire::JobOpened>(other).status, "2", "--max-jobs",
+             Code::kResourceExhausted);
+  EXPECT_EQ(cluster.Status().programs_without_room, 2U);
   EXPECT_TRUE(cluster.OpenJob("token-aaaa").status.ok()) << "it is open";
   cluster.Send(wire::CloseJob{first.job});
   EXPECT_TRUE(cluster.OpenJob("token-cccc").status.ok());
+  EXPECT_EQ(cluster.Status().programs_without_room, 1U);
+  cluster.Advance(State::kAsksAgain + std::chrono::seconds(1));
+  cluster.Tick();
+  EXPECT_EQ(cluster.Status().programs_without_room, 0U) << "it does not ask any more";
 }
 
 TEST(CoordinatorQuotas, JobsOfATenant) {
@@ -43,7 +58,8 @@ TEST(CoordinatorQuotas, JobsOfATenant) {
     return cluster.Ask<wire::JobOpened>(job).status;
   };
   EXPECT_TRUE(open("token-aaaa", "vision").ok());
-  ExpectOver(open("token-bbbb", "vision"), "1", "--max-jobs-of-a-tenant");
+  ExpectOver(open("token-bbbb", "vision"), "1", "--max-jobs-of-a-tenant",
+             Code::kResourceExhausted);
   EXPECT_TRUE(open("token-cccc", "speech").ok());
 }
 

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/pass/pass.h"
 #include "coordinator/message_checks.h"
+#include "coordinator/slow_drain.h"
 #include "schemas/wire/bad_samples.h"
 
 namespace headrace::coordinator {
@@ -175,6 +176,10 @@ class Stepper {
     reply.status = CheckMessage(m);
     const Job* known = state().FindJobByToken(m.token);
     if (reply.status.ok() && !known) reply.status = CheckRoom(rules_.quotas, state(), m);
+    if (reply.status.code() == Code::kResourceExhausted) {
+      decision_.refused = reply.status.WithContext(m.name + " on " + m.host.hostname);
+      Emit(AskForRoom{m.host, now_.steady});
+    }
     if (!reply.status.ok()) return Answer(peer, std::move(reply));
     AddJob add{known ? known->spec.job : state().next_job(),
                known ? known->spec.consumer : state().next_consumer(),
@@ -205,7 +210,7 @@ class Stepper {
     Result<wire::Split> split = OpenSession(m);
     if (split.ok()) {
       reply.split = std::move(split).value();
-      reply.held_back = state().HeldBackOf({wire::DataSetOf(m.plan)});
+      reply.held_back = state().held_back().Of({wire::DataSetOf(m.plan)});
     } else {
       reply.status = split.status();
     }
@@ -261,7 +266,7 @@ class Stepper {
       decision_.verify.push_back({id});
     }
     wire::Leases leases = LeasesOf(*state().FindJob(m.job), m.request);
-    leases.held_back = state().HeldBackOf(m.data_sets);
+    leases.held_back = state().held_back().Of(m.data_sets);
     Answer(peer, std::move(leases));
   }
 
@@ -341,9 +346,20 @@ class Stepper {
     bool changed = WasAway() ? false : MarkLost();
     if (now_.steady - state().period_ended() >= rules_.heartbeat) {
       Emit(EndPeriod{now_.steady});
+      DrainSlow();
       changed = true;
     }
     if (changed) Reallocate();
+  }
+
+  void DrainSlow() {
+    const std::optional<SlowWorker> slow = ChooseSlowDrain(rules_.slow, state(), now_.steady);
+    if (!slow) return;
+    decision_.warnings.push_back(Text(slow->worker) + " on " +
+                                 state().FindWorker(slow->worker)->info.host.hostname +
+                                 " is drained: " + slow->reason);
+    Emit(DrainWorker{slow->worker, slow->reason});
+    Emit(CountSlowDrain{slow->worker, slow->jobs, now_.steady});
   }
 
   // Says whether the coordinator itself stood still: stopped, moved, out of memory. It could hear

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "coordinator/cluster_planner.h"
 #include "coordinator/quotas.h"
+#include "coordinator/slow_drain.h"
 #include "coordinator/split/splitter.h"
 #include "coordinator/state/state.h"
 #include "coordinator/state/update.h"
@@ -37,6 +38,7 @@
 //   lost      heartbeat, or RegisterWorker           ready
 //   lost      silent for forget_after                (none)
 //   any       Drain                                  draining: no leases, finishes what was asked
+//   ready     end of a period, slow for its jobs     draining (slow_drain.h)
 //   any       LeaveWorker                            draining
 //   draining  LeaveWorker                            (none): it has ended
 //   (none)    heartbeat                              NotFound: the worker registers again
@@ -55,6 +57,7 @@ struct Rules {
   Duration job_lost_after = std::chrono::seconds(10);
   Duration forget_after = std::chrono::minutes(10);
   PlanRules plan;
+  SlowRules slow;
   NativeCheck native_check;
   Quotas quotas;
   std::string version;  // this release

@@ -27,7 +27,8 @@
 namespace headrace::coordinator {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+// 2: has hold_back and forget_held_back, at which a build of version 1 would stop as at a damaged one.
+constexpr int kSchemaVersion = 2;
 
 struct CloseDatabase {
   void operator()(sqlite3* db) const { sqlite3_close(db); }
@@ -114,7 +115,7 @@ Result<Database> OpenDatabase(const std::string& path) {
   HR_RETURN_IF_ERROR(Execute(db.get(), path,
                              "CREATE TABLE IF NOT EXISTS updates("
                              "seq INTEGER PRIMARY KEY, body TEXT NOT NULL, hash INTEGER NOT NULL);"
-                             "PRAGMA user_version=1"));
+                             "PRAGMA user_version=2"));
   return db;
 }
 

@@ -23,6 +23,30 @@ wire::HostIdentity DecodeHost(const Json& j) {
   return host;
 }
 
+Json Encode(const std::vector<wire::BadSample>& samples) {
+  Json list = Json::array();
+  for (const wire::BadSample& each : samples) {
+    list.push_back({{"data_set", each.data_set},
+                    {"row", each.row},
+                    {"name", each.name},
+                    {"cause", each.cause},
+                    {"times", each.times}});
+  }
+  return list;
+}
+std::vector<wire::BadSample> DecodeSamples(const Json& list) {
+  std::vector<wire::BadSample> samples;
+  for (const Json& each : list) {
+    samples.push_back({.data_set = each.at("data_set").get<std::uint64_t>(),
+                       .row = each.at("row").get<std::int64_t>(),
+                       .name = each.value("name", ""),
+                       .cause = each.value("cause", ""),
+                       .times = each.value("times", std::uint64_t{0}),
+                       .held_back = true});
+  }
+  return samples;
+}
+
 Json Encode(const std::vector<wire::TierBytes>& tiers) {
   Json list = Json::array();
   for (const wire::TierBytes& each : tiers) list.push_back({each.tier, each.bytes});
@@ -92,7 +116,9 @@ struct Encoder {
     return Id("revive_worker", "worker", u.worker.value);
   }
   Json operator()(const DrainWorker& u) const {
-    return Id("drain_worker", "worker", u.worker.value);
+    Json j = Id("drain_worker", "worker", u.worker.value);
+    if (!u.reason.empty()) j["reason"] = u.reason;
+    return j;
   }
   Json operator()(const RemoveWorker& u) const {
     Json j = Id("remove_worker", "worker", u.worker.value);
@@ -107,6 +133,10 @@ struct Encoder {
             {"generation", u.generation},
             {"workers", std::move(workers)}};
   }
+  Json operator()(const HoldBack& u) const {
+    return {{"type", "hold_back"}, {"samples", Encode(u.samples)}};
+  }
+  Json operator()(const ForgetHeldBack&) const { return {{"type", "forget_held_back"}}; }
   Json operator()(const SetCounters& u) const {
     return {{"type", "set_counters"},
             {"next_job", u.next_job},
@@ -179,13 +209,15 @@ Update DecodeFields(const std::string& type, const Json& j) {
   }
   if (type == "worker_lost") return MarkWorkerLost{worker()};
   if (type == "revive_worker") return ReviveWorker{worker()};
-  if (type == "drain_worker") return DrainWorker{worker()};
+  if (type == "drain_worker") return DrainWorker{worker(), j.value("reason", "")};
   if (type == "remove_worker") return RemoveWorker{worker(), j.value("cpu_seconds", 0.0)};
   if (type == "set_leases") {
     SetLeases u{job(), j.at("generation").get<std::uint64_t>(), {}};
     for (const Json& id : j.at("workers")) u.workers.emplace_back(id.get<std::int64_t>());
     return u;
   }
+  if (type == "hold_back") return HoldBack{DecodeSamples(j.at("samples"))};
+  if (type == "forget_held_back") return ForgetHeldBack{};
   if (type == "set_counters") {
     return SetCounters{j.at("next_job").get<std::int64_t>(),
                        j.at("next_consumer").get<std::int64_t>(),

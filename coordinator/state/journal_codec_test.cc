@@ -46,7 +46,12 @@ class Draw {
   }
   void Fill(MarkWorkerLost& u) { One(u); }
   void Fill(ReviveWorker& u) { One(u); }
-  void Fill(DrainWorker& u) { One(u); }
+  void Fill(DrainWorker& u) {
+    auto& [worker, reason] = u;
+    All(worker, reason);
+  }
+  void Fill(HoldBack& u) { One(u); }
+  void Fill(ForgetHeldBack&) {}
   void Fill(RemoveWorker& u) {
     auto& [worker, cpu_seconds] = u;
     All(worker, cpu_seconds);
@@ -76,6 +81,11 @@ class Draw {
         info;
     pass.clear();
     All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers);
+  }
+  void Fill(wire::BadSample& sample) {
+    auto& [data_set, row, name, cause, times, held_back] = sample;
+    All(data_set, row, name, cause, times);
+    held_back = true;  // the others have no record
   }
   void Fill(wire::TierBytes& budget) {
     auto& [tier, bytes] = budget;

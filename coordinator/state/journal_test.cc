@@ -266,10 +266,10 @@ TEST_F(JournalTest, TwoOwnersAreRefused) {
 
 TEST_F(JournalTest, AJournalOfANewerReleaseIsRefused) {
   FillWithThreeJobs();
-  Sql("PRAGMA user_version=2");
+  Sql("PRAGMA user_version=3");
   const auto opened = Journal::Open(directory_, {});
   EXPECT_EQ(opened.status().code(), Code::kUnavailable);
-  EXPECT_THAT(opened.status().message(), HasSubstr("journal version 2"));
+  EXPECT_THAT(opened.status().message(), HasSubstr("journal version 3"));
 }
 
 }  // namespace

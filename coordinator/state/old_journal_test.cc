@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/hash.h"
@@ -14,8 +15,10 @@
 namespace headrace::coordinator {
 namespace {
 
-// Makes a journal of version 1 from the records in a golden file, one a line.
-void MakeJournal(const std::string& directory, const std::string& golden) {
+// Makes a journal of this version from the records in its golden file, one a line.
+void MakeJournal(const std::string& directory, int version) {
+  const std::string golden = std::string(HEADRACE_SOURCE_DIR) + "/coordinator/state/golden_journal_v" +
+                             std::to_string(version) + ".txt";
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open((directory + "/journal.db").c_str(), &db), SQLITE_OK);
   const auto run = [&](const std::string& sql) {
@@ -23,7 +26,8 @@ void MakeJournal(const std::string& directory, const std::string& golden) {
         << sqlite3_errmsg(db);
   };
   run("CREATE TABLE updates(seq INTEGER PRIMARY KEY, body TEXT NOT NULL, hash INTEGER NOT NULL);"
-      "PRAGMA user_version=1");
+      "PRAGMA user_version=" +
+      std::to_string(version));
   std::ifstream file(golden);
   ASSERT_TRUE(file) << golden;
   std::uint64_t hash = 0;
@@ -36,11 +40,15 @@ void MakeJournal(const std::string& directory, const std::string& golden) {
   sqlite3_close(db);
 }
 
-TEST(OldJournal, RecordsOfTheFirstReleaseAreRead) {
+class OldJournal : public testing::Test {
+ protected:
+  OldJournal() { EXPECT_NE(::mkdtemp(directory.data()), nullptr); }
+  ~OldJournal() override { std::filesystem::remove_all(directory); }
   std::string directory = testing::TempDir() + "old" + std::string(6, 'X');
-  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
-  MakeJournal(directory,
-              std::string(HEADRACE_SOURCE_DIR) + "/coordinator/state/golden_journal_v1.txt");
+};
+
+TEST_F(OldJournal, RecordsOfTheFirstReleaseAreRead) {
+  MakeJournal(directory, 1);
   {
     const auto opened = Journal::Open(directory, {});
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
@@ -59,8 +67,24 @@ TEST(OldJournal, RecordsOfTheFirstReleaseAreRead) {
     EXPECT_EQ(state.next_job(), JobId(9));
     EXPECT_EQ(state.next_worker(), WorkerId(6));
     EXPECT_DOUBLE_EQ(state.ended_cpu_seconds(), 12.5);
+    EXPECT_TRUE(state.held_back().All().empty());
   }
-  std::filesystem::remove_all(directory);
+}
+
+TEST_F(OldJournal, RecordsOfVersionTwoAreRead) {
+  MakeJournal(directory, 2);
+  const auto opened = Journal::Open(directory, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  const State& state = opened->state;
+  EXPECT_EQ(state.FindWorker(WorkerId(3))->drain_reason, "slow for 2 programs");
+  const std::vector<wire::BadSample> want = {{.data_set = ~std::uint64_t{0},
+                                              .row = 3,
+                                              .name = "/data/large.png",
+                                              .cause = "264 MB",
+                                              .times = 2,
+                                              .held_back = true},
+                                             {.data_set = 9, .row = 5, .held_back = true}};
+  EXPECT_EQ(state.held_back().All(), want);
 }
 
 }  // namespace

@@ -8,13 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "schemas/wire/bad_samples.h"
-
 namespace headrace::coordinator {
 namespace {
-
-// The most samples that are kept from all workers.
-constexpr std::size_t kMostHeldBack = 4096;
 
 Status Contradiction(std::string what) { return DataLoss("state update refused: " + what); }
 
@@ -37,34 +32,6 @@ double Job::granted_cores() const {
 
 bool Job::lanes_stay() const {
   return std::ranges::any_of(sessions, [](const auto& each) { return each.second.lanes_stay; });
-}
-
-bool IsDurable(const Update& update) {
-  struct Visitor {
-    bool operator()(const AddJob&) { return true; }
-    bool operator()(const MarkJobLost&) { return true; }
-    bool operator()(const ReviveJob&) { return true; }
-    bool operator()(const RemoveJob&) { return true; }
-    bool operator()(const AddSession&) { return true; }
-    bool operator()(const RemoveSession&) { return true; }
-    bool operator()(const AddWorker&) { return true; }
-    bool operator()(const MarkWorkerLost&) { return true; }
-    bool operator()(const ReviveWorker&) { return true; }
-    bool operator()(const DrainWorker&) { return true; }
-    bool operator()(const RemoveWorker&) { return true; }
-    bool operator()(const SetLeases&) { return true; }
-    bool operator()(const SetCounters&) { return true; }
-    bool operator()(const SeeConsumer&) { return false; }
-    bool operator()(const SeeWorker&) { return false; }
-    bool operator()(const ReportWorker&) { return false; }
-    bool operator()(const EndPeriod&) { return false; }
-    bool operator()(const SetGrants&) { return false; }
-    bool operator()(const SuspectWorker&) { return false; }
-    bool operator()(const SettleWorkerCpu&) { return false; }
-    bool operator()(const RestartClocks&) { return false; }
-    bool operator()(const HoldBack&) { return false; }
-  };
-  return std::visit(Visitor{}, update);
 }
 
 Status State::Apply(const Update& update) {
@@ -97,6 +64,7 @@ Status State::On(const AddJob& update) {
   if (!jobs_by_token_.emplace(update.token, update.job).second) {
     return Contradiction(Text(update.job) + ": another job has its token");
   }
+  asking_.erase({update.host.hostname, update.host.pid});
   Job& job = jobs_[update.job];
   job.spec = update;
   counters_.next_job = update.job.value + 1;
@@ -109,6 +77,7 @@ Status State::On(const MarkJobLost& update) {
   if (!job) return Contradiction(Text(update.job) + " is unknown");
   FreeLeasesOf(*job);
   job->phase = Job::Phase::kLost;
+  job->slow.clear();
   return Status::Ok();
 }
 
@@ -189,6 +158,7 @@ Status State::On(const DrainWorker& update) {
   if (!worker) return Contradiction(Text(update.worker) + " is unknown");
   FreeLeasesOf(*worker);
   worker->draining = true;
+  worker->drain_reason = update.reason;
   return Status::Ok();
 }
 
@@ -244,6 +214,12 @@ Status State::On(const SeeConsumer& update) {
   if (update.has_loads) {
     job->loads = update.loads;
     job->unfit = update.unfit;
+    std::map<WorkerId, SteadyTime> slow;
+    for (const wire::UnfitWorker& each : update.unfit) {
+      const auto known = job->slow.find(each.worker);
+      if (each.slow) slow[each.worker] = known == job->slow.end() ? update.at : known->second;
+    }
+    job->slow = std::move(slow);
     job->bad = update.bad;
     job->meter.Report(update.loads);
   }
@@ -251,22 +227,26 @@ Status State::On(const SeeConsumer& update) {
 }
 
 Status State::On(const HoldBack& update) {
-  for (const wire::BadSample& sample : update.samples) {
-    if (held_back_.size() >= kMostHeldBack) break;
-    held_back_.emplace(std::pair(sample.data_set, sample.row), sample);
-  }
+  for (const wire::BadSample& sample : update.samples) held_back_.Add(sample);
   return Status::Ok();
 }
 
-std::vector<wire::BadSample> State::HeldBackOf(const std::vector<std::uint64_t>& data_sets) const {
-  std::vector<wire::BadSample> samples;
-  for (const std::uint64_t data_set : std::set(data_sets.begin(), data_sets.end())) {
-    for (auto at = held_back_.lower_bound({data_set, INT64_MIN});
-         at != held_back_.end() && at->first.first == data_set; ++at) {
-      samples.push_back(at->second);
-    }
-  }
-  return wire::Bounded(std::move(samples));
+Status State::On(const ForgetHeldBack&) {
+  held_back_ = HeldBackSamples();
+  return Status::Ok();
+}
+
+Status State::On(const AskForRoom& update) {
+  const std::pair program(update.program.hostname, update.program.pid);
+  if (asking_.size() < kMostAsking || asking_.contains(program)) asking_[program] = update.at;
+  return Status::Ok();
+}
+
+Status State::On(const CountSlowDrain& update) {
+  if (Worker* worker = Find(workers_, update.worker)) worker->drained_for = update.jobs;
+  slow_drained_at_ = update.at;
+  ++slow_drains_;
+  return Status::Ok();
 }
 
 Status State::On(const SeeWorker& update) {
@@ -280,16 +260,23 @@ Status State::On(const ReportWorker& update) {
   Worker* worker = Find(workers_, update.report.worker);
   if (!worker) return Contradiction(Text(update.report.worker) + " is unknown");
   worker->last_seen = update.at;
-  std::unordered_map<JobId, std::uint64_t> limited_before;
-  for (const wire::JobUsage& usage : worker->last.usage) {
-    limited_before[usage.job] = usage.limited_ns;
-  }
+  std::unordered_map<JobId, const wire::JobUsage*> earlier;
+  for (const wire::JobUsage& usage : worker->last.usage) earlier[usage.job] = &usage;
+  std::map<JobId, SteadyTime> used_at;
   for (const wire::JobUsage& usage : update.report.usage) {
     Job* job = Find(jobs_, usage.job);
-    const auto before = limited_before.find(usage.job);
-    if (!job || before == limited_before.end() || usage.limited_ns <= before->second) continue;
-    job->meter.ReportLimited(static_cast<double>(usage.limited_ns - before->second) * 1e-9);
+    const auto before = earlier.find(usage.job);
+    if (!job || before == earlier.end()) continue;
+    if (usage.samples > before->second->samples) {
+      used_at[usage.job] = update.at;
+    } else if (const auto known = worker->used_at.find(usage.job); known != worker->used_at.end()) {
+      used_at.insert(*known);
+    }
+    if (usage.limited_ns <= before->second->limited_ns) continue;
+    job->meter.ReportLimited(static_cast<double>(usage.limited_ns - before->second->limited_ns) *
+                             1e-9);
   }
+  worker->used_at = std::move(used_at);
   worker->last = update.report;
   return Status::Ok();
 }
@@ -298,6 +285,7 @@ Status State::On(const EndPeriod& update) {
   for (auto& [id, job] : jobs_) {
     if (job.phase == Job::Phase::kRunning) job.meter.EndPeriod(job.granted_cores());
   }
+  std::erase_if(asking_, [&](const auto& ask) { return update.at - ask.second > kAsksAgain; });
   period_ended_ = update.at;
   return Status::Ok();
 }
@@ -325,7 +313,10 @@ Status State::On(const SettleWorkerCpu& update) {
 }
 
 Status State::On(const RestartClocks& update) {
-  for (auto& [id, job] : jobs_) job.last_seen = update.at;
+  for (auto& [id, job] : jobs_) {
+    job.last_seen = update.at;
+    for (auto& [worker, since] : job.slow) since = update.at;
+  }
   for (auto& [id, worker] : workers_) worker.last_seen = update.at;
   return Status::Ok();
 }
@@ -353,7 +344,7 @@ std::vector<Update> State::Snapshot() const {
   for (const auto& [id, worker] : workers_) {
     updates.emplace_back(AddWorker{worker.token, worker.info});
     if (worker.phase == Worker::Phase::kLost) updates.emplace_back(MarkWorkerLost{id});
-    if (worker.draining) updates.emplace_back(DrainWorker{id});
+    if (worker.draining) updates.emplace_back(DrainWorker{id, worker.drain_reason});
   }
   for (const auto& [id, job] : jobs_) {
     updates.emplace_back(job.spec);
@@ -366,6 +357,9 @@ std::vector<Update> State::Snapshot() const {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});
     }
     if (job.phase == Job::Phase::kLost) updates.emplace_back(MarkJobLost{id});
+  }
+  if (std::vector<wire::BadSample> held_back = held_back_.All(); !held_back.empty()) {
+    updates.emplace_back(HoldBack{std::move(held_back)});
   }
   updates.emplace_back(counters_);
   return updates;

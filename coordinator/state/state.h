@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "coordinator/scaling/job_meter.h"
+#include "coordinator/state/held_back_samples.h"
 #include "coordinator/state/update.h"
 #include "schemas/wire/control.h"
 
@@ -44,6 +45,7 @@ struct Job {
   SteadyTime last_seen;
   std::vector<wire::SessionLoad> loads;
   std::vector<wire::UnfitWorker> unfit;  // for one of its loaders
+  std::map<WorkerId, SteadyTime> slow;   // since when it calls these slow, without a break
   std::vector<wire::BadSample> bad;
   JobMeter meter;
   std::map<WorkerId, wire::JobGrant> grants;  // grants on `leases`
@@ -60,11 +62,14 @@ struct Worker {
   std::string token;
   Phase phase = Phase::kReady;
   bool draining = false;
+  std::string drain_reason;  // as DrainWorker
   std::set<JobId> jobs;  // the same leases, seen from here
   // Volatile.
   SteadyTime last_seen;
   SteadyTime suspected_at = SteadyTime::min();
   wire::WorkerHeartbeat last;
+  std::vector<JobId> drained_for;       // for which it was slow
+  std::map<JobId, SteadyTime> used_at;  // by its own word, when it last made a sample for them
 
   [[nodiscard]] bool leasable() const { return phase == Phase::kReady && !draining; }
 };
@@ -97,12 +102,16 @@ class State {
   // When the last control period ended.
   [[nodiscard]] SteadyTime period_ended() const { return period_ended_; }
 
-  // The samples of these data sets that no worker is given, at most wire::kMostBadSamples. Volatile.
-  [[nodiscard]] std::vector<wire::BadSample> HeldBackOf(
-      const std::vector<std::uint64_t>& data_sets) const;
-  [[nodiscard]] bool IsHeldBack(const wire::BadSample& sample) const {
-    return held_back_.contains({sample.data_set, sample.row});
-  }
+  // The samples that no worker is given.
+  [[nodiscard]] const HeldBackSamples& held_back() const { return held_back_; }
+  // The number of programs that asked for a job in the last kAsksAgain and found no room, at most
+  // kMostAsking. Volatile.
+  static constexpr Duration kAsksAgain = std::chrono::seconds(5);
+  static constexpr std::size_t kMostAsking = 1024;
+  [[nodiscard]] std::size_t asking_for_room() const { return asking_.size(); }
+  // When a worker was last drained because it was slow; SteadyTime::min(): none was. Volatile.
+  [[nodiscard]] SteadyTime slow_drained_at() const { return slow_drained_at_; }
+  [[nodiscard]] std::uint64_t slow_drains() const { return slow_drains_; }
 
   // Gives the shortest list of durable updates that makes this state again (without its volatile
   // part).
@@ -131,6 +140,9 @@ class State {
   Status On(const SettleWorkerCpu& update);
   Status On(const RestartClocks& update);
   Status On(const HoldBack& update);
+  Status On(const ForgetHeldBack& update);
+  Status On(const AskForRoom& update);
+  Status On(const CountSlowDrain& update);
 
   void FreeLeasesOf(Job& job);
   void FreeLeasesOf(Worker& worker);
@@ -140,7 +152,11 @@ class State {
   std::unordered_map<std::string, JobId> jobs_by_token_;
   std::unordered_map<std::string, WorkerId> workers_by_token_;
   SetCounters counters_;
-  std::map<std::pair<std::uint64_t, std::int64_t>, wire::BadSample> held_back_;  // data set, row
+  HeldBackSamples held_back_;
+  // By host and process: when they last asked for room.
+  std::map<std::pair<std::string, std::int64_t>, SteadyTime> asking_;
+  SteadyTime slow_drained_at_ = SteadyTime::min();
+  std::uint64_t slow_drains_ = 0;
   SteadyTime period_ended_{};
 };
 

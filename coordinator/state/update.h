@@ -79,6 +79,7 @@ struct ReviveWorker {
 };
 struct DrainWorker {
   WorkerId worker;
+  std::string reason = {};  // for people; empty: its pool or itself wants it
   friend bool operator==(const DrainWorker&, const DrainWorker&) = default;
 };
 struct RemoveWorker {
@@ -92,6 +93,15 @@ struct SetLeases {
   std::uint64_t generation = 0;   // greater than the last one
   std::vector<WorkerId> workers;  // ascending
   friend bool operator==(const SetLeases&, const SetLeases&) = default;
+};
+// Keeps these samples from all workers, as far as they have a place (held_back_samples.h).
+struct HoldBack {
+  std::vector<wire::BadSample> samples;
+  friend bool operator==(const HoldBack&, const HoldBack&) = default;
+};
+// Gives all samples to workers again.
+struct ForgetHeldBack {
+  friend bool operator==(const ForgetHeldBack&, const ForgetHeldBack&) = default;
 };
 // The head of a compacted journal: numbers that none of its remaining records would yield.
 struct SetCounters {
@@ -110,10 +120,6 @@ struct SeeConsumer {
   bool has_loads = false;  // false: only a sign of life, without what follows
   std::vector<wire::UnfitWorker> unfit;
   std::vector<wire::BadSample> bad = {};
-};
-// Keeps these samples from all workers.
-struct HoldBack {
-  std::vector<wire::BadSample> samples;
 };
 struct SeeWorker {
   WorkerId worker;
@@ -143,6 +149,17 @@ struct SettleWorkerCpu {
   WorkerId worker;
   double cpu_seconds = 0;
 };
+// A program asked for a job and found no room. It asks again.
+struct AskForRoom {
+  wire::HostIdentity program;  // it has a new token each time
+  SteadyTime at;
+};
+// This worker was drained because it was slow for these jobs.
+struct CountSlowDrain {
+  WorkerId worker;
+  std::vector<JobId> jobs;
+  SteadyTime at;
+};
 // After a replay, gives everybody a full grace period from `at`.
 struct RestartClocks {
   SteadyTime at;
@@ -151,7 +168,8 @@ struct RestartClocks {
 using Update = std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSession, RemoveSession,
                             AddWorker, MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker,
                             SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker, EndPeriod,
-                            SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks, HoldBack>;
+                            SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks, HoldBack,
+                            ForgetHeldBack, AskForRoom, CountSlowDrain>;
 
 // Says whether the journal keeps the update.
 [[nodiscard]] bool IsDurable(const Update& update);

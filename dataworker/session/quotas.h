@@ -19,12 +19,18 @@ struct Quotas {
     return status.ok() ? status : Unavailable(status.message());
   }
 
+  // kResourceExhausted, so that the trainer asks again: others may end.
+  [[nodiscard]] static Status CheckRoom(const Quota& quota, std::uint64_t wanted) {
+    const Status status = quota.Check(wanted);
+    return status.ok() ? status : ResourceExhausted(status.message());
+  }
+
   Quota jobs{"--max-jobs", 1024, "jobs with a loader here", false,
-             "others serve that job, or its loaders keep their own workers"};
+             "others serve that job; it asks again until there is room"};
   Quota sessions{"--max-sessions", 4096, "attached loaders", false,
-                 "others serve that loader, or it keeps its own workers"};
+                 "others serve that loader; it asks again until there is room"};
   Quota sessions_of_a_job{"--max-sessions-of-a-job", 256, "attached loaders of one job", false,
-                          "others serve that loader, or it keeps its own workers"};
+                          "others serve that loader; it asks again until there is room"};
   Quota blob_bytes{"--max-blob-bytes", std::uint64_t{16} << 30,
                    "bytes of code, file tables and arrays of one job", true,
                    "others serve that loader, or it keeps its own workers"};

@@ -9,12 +9,6 @@
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::dataworker {
-namespace {
-
-constexpr std::size_t kMostEarlyLanes = 2048;  // two sets of as many as a session can have
-
-}  // namespace
-
 void SessionStage::Warm() { environment_.bases.Warm(BaseOptions()); }
 
 StageBases::Options SessionStage::BaseOptions() const {

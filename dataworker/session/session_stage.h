@@ -28,6 +28,9 @@ namespace headrace::dataworker {
 // Given processes serve at once, and `tell` is not called for them. Reactor thread.
 class SessionStage {
  public:
+  // The most lanes that are kept before the session starts: two sets of as many as it can have.
+  static constexpr std::size_t kMostEarlyLanes = 2048;
+
   // A lane's process serves at the other end of the socket.
   struct GivenLane {
     StageHosts::Lane lane;

@@ -15,7 +15,6 @@ namespace {
 constexpr std::uint64_t kMostPayloadBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kKeptPayloadBytes = std::uint64_t{256} << 20;
 constexpr std::size_t kMostEarlyArenas = 64;
-constexpr std::size_t kMostEarlyLanes = 2048;  // two sets of as many as a session can have
 // A peer that does not read for this long has lost its answers; it asks again if it lives.
 constexpr Duration kSendFor = std::chrono::seconds(30);
 constexpr Duration kComplainEvery = std::chrono::seconds(1);
@@ -27,10 +26,10 @@ std::string SessionText(SessionId session) { return "session " + std::to_string(
 Status CheckRoom(const Quotas& quotas, const std::multiset<JobId>& jobs,
                  const wire::Attach& attach) {
   const std::size_t of_job = jobs.count(attach.job);
-  HR_RETURN_IF_ERROR(quotas.sessions.Check(jobs.size() + 1));
-  HR_RETURN_IF_ERROR(quotas.sessions_of_a_job.Check(of_job + 1));
+  HR_RETURN_IF_ERROR(Quotas::CheckRoom(quotas.sessions, jobs.size() + 1));
+  HR_RETURN_IF_ERROR(Quotas::CheckRoom(quotas.sessions_of_a_job, of_job + 1));
   const std::set<JobId> each(jobs.begin(), jobs.end());
-  if (of_job == 0) HR_RETURN_IF_ERROR(quotas.jobs.Check(each.size() + 1));
+  if (of_job == 0) HR_RETURN_IF_ERROR(Quotas::CheckRoom(quotas.jobs, each.size() + 1));
   std::uint64_t keys = 0;
   for (const SourceLeaf& leaf : attach.plan.leaves) {
     keys += static_cast<std::uint64_t>(std::max<std::int64_t>(leaf.rows, 0));
@@ -146,6 +145,14 @@ std::vector<JobLedger::Attached> DataService::Attached() const {
                         .stage_samples = session->stage().queued_samples()});
   }
   return attached;
+}
+
+std::uint64_t DataService::queued_stage_samples() const {
+  std::uint64_t samples = 0;
+  for (const auto& [id, session] : sessions_) {
+    samples += static_cast<std::uint64_t>(session->stage().queued_samples());
+  }
+  return samples;
 }
 
 std::vector<wire::JobUsage> DataService::Usage() {
@@ -275,7 +282,7 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
     if (session != sessions_.end()) {
       session->second->stage().OnLane(std::move(given));
     } else if (const auto early = early_arenas_.find(message.session);
-               early != early_arenas_.end() && early->second.lanes.size() < kMostEarlyLanes) {
+               early != early_arenas_.end() && early->second.lanes.size() < SessionStage::kMostEarlyLanes) {
       early->second.lanes.push_back(std::move(given));
     }
     return;

@@ -59,6 +59,8 @@ class DataService {
   [[nodiscard]] std::vector<std::int64_t> pids() const;
   // What each job has used here.
   [[nodiscard]] std::vector<wire::JobUsage> Usage();
+  // The samples that wait for a process of a Python stage.
+  [[nodiscard]] std::uint64_t queued_stage_samples() const;
   [[nodiscard]] std::uint64_t samples_made() const { return environment_.samples_made; }
 
  private:

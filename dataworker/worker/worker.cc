@@ -229,7 +229,8 @@ wire::WorkerHeartbeat Worker::Load() {
     beat.tiers.push_back({name, tier.bytes, tier.entries, tier.hits, tier.misses});
   }
   beat.samples = service_->samples_made();
-  beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0));
+  beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0)) +
+                        service_->queued_stage_samples();
   beat.jobs = service_->jobs();
   beat.usage = service_->Usage();
   return beat;

@@ -136,6 +136,37 @@ TEST_F(GrantsTest, AJobOverItsSourceLimitWaitsAndHoldsNoThread) {
   EXPECT_EQ(Of(Beat(), attach_.job).source_bytes, file_bytes_);
 }
 
+TEST_F(GrantsTest, SamplesThatWaitForAPythonProcessAreQueuedToo) {
+  WriteFakeStage(directory_);
+  other_.plan = {};
+  other_.split = {};
+  other_.plan.has_python_stage = true;
+  other_.plan.python.bundle = HashBlob(Bytes());
+  other_.plan.python.executable = "/usr/bin/python3";
+  other_.plan.python.sys_path = {directory_.path()};
+  other_.plan.rng = RngMode::kTorch;
+  other_.plan.lanes = 1;
+  other_.host = wire::ReadHostIdentity();
+  TestClient client(*worker_);
+  ASSERT_TRUE(client.Attach(other_, {{other_.plan.python.bundle, Bytes()}}).status.ok());
+  for (int batch = 0; batch < 3; ++batch) {
+    wire::BatchRequest request = RequestOf(other_, {-6, 1});  // waits for the file "go"
+    request.lane = LaneId(0);
+    request.lane_state = CopyBytes(AsBytes(std::string("s")));
+    request.slot_bytes = 4096;
+    client.Send(request);
+  }
+  EXPECT_THAT(client.UntilPong<wire::BatchDone>(), IsEmpty());
+  wire::WorkerHeartbeat beat = Beat();
+  EXPECT_EQ(beat.queued_samples, Of(beat, other_.job).queued_samples);
+  EXPECT_GE(beat.queued_samples, 4U) << "two batches wait for the first one at least";
+  directory_.Write("go", "");
+  for (int batch = 0; batch < 3; ++batch) {
+    EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());
+  }
+  EXPECT_EQ(Beat().queued_samples, 0U);
+}
+
 TEST_F(GrantsTest, TimeLetsAJobOverItsSourceLimitGoOn) {
   TestClient client(*worker_);
   client.Attach(attach_, blobs_);

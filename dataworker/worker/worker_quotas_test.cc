@@ -32,7 +32,8 @@ TEST_F(QuotasTest, Sessions) {
   TestClient client(worker);
   EXPECT_TRUE(AttachAs(client, SessionId(1), JobId(1)).status.ok());
   EXPECT_TRUE(AttachAs(client, SessionId(2), JobId(2)).status.ok());
-  ExpectOver(AttachAs(client, SessionId(3), JobId(3)).status, "limit of 2", "--max-sessions");
+  ExpectOver(AttachAs(client, SessionId(3), JobId(3)).status, "limit of 2", "--max-sessions",
+             Code::kResourceExhausted);
   EXPECT_TRUE(AttachAs(client, SessionId(2), JobId(2)).status.ok()) << "again";
   client.Send(wire::Detach{SessionId(1)});
   EXPECT_TRUE(AttachAs(client, SessionId(3), JobId(3)).status.ok());
@@ -44,7 +45,7 @@ TEST_F(QuotasTest, SessionsOfAJob) {
   TestClient client(worker);
   EXPECT_TRUE(AttachAs(client, SessionId(1), JobId(1)).status.ok());
   ExpectOver(AttachAs(client, SessionId(2), JobId(1)).status, "limit of 1",
-             "--max-sessions-of-a-job");
+             "--max-sessions-of-a-job", Code::kResourceExhausted);
   EXPECT_TRUE(AttachAs(client, SessionId(3), JobId(2)).status.ok()) << "another job";
 }
 
@@ -54,7 +55,8 @@ TEST_F(QuotasTest, Jobs) {
   TestClient client(worker);
   EXPECT_TRUE(AttachAs(client, SessionId(1), JobId(1)).status.ok());
   EXPECT_TRUE(AttachAs(client, SessionId(2), JobId(1)).status.ok());
-  ExpectOver(AttachAs(client, SessionId(3), JobId(2)).status, "limit of 1", "--max-jobs");
+  ExpectOver(AttachAs(client, SessionId(3), JobId(2)).status, "limit of 1", "--max-jobs",
+             Code::kResourceExhausted);
 }
 
 TEST_F(QuotasTest, KeysOfADataSet) {

@@ -124,6 +124,7 @@ struct SessionLoad {
 struct UnfitWorker {
   WorkerId worker;
   std::string reason;  // for people
+  bool slow = false;   // its loaders let it rest: much slower than its peers, again and again
   friend bool operator==(const UnfitWorker&, const UnfitWorker&) = default;
 };
 struct ConsumerHeartbeat {
@@ -232,6 +233,7 @@ struct StatusQuery {
   // Of a client that asks for the passes of workers, its job; of others none.
   JobId job;
   std::string token;
+  JobId whole;  // job of which all is wanted, with the ranks of its group
   friend bool operator==(const StatusQuery&, const StatusQuery&) = default;
 };
 struct JobStatus {
@@ -250,7 +252,8 @@ struct JobStatus {
   HEADRACE_JOB_METRICS(HEADRACE_METRIC_MEMBER);
   std::string advice;              // for people: what it waits for, and what would change that
   std::vector<UnfitWorker> unfit;  // for one of its loaders
-  std::vector<BadSample> bad;
+  std::vector<BadSample> bad;   // all of them if StatusQuery says `whole`, else the last few
+  std::uint32_t bad_known = 0;  // how many there are; an older coordinator says 0, and all of them
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = JobStatus;
@@ -263,6 +266,8 @@ struct WorkerStatus {
   std::string state;  // "ready", "draining", "lost"
   WorkerHeartbeat last;
   std::int64_t silent_ms = 0;  // since its last message
+  std::string reason;          // for people: why it is drained, or who calls it slow
+  std::vector<JobId> slow_for;  // jobs that call it slow
   friend bool operator==(const WorkerStatus&, const WorkerStatus&) = default;
 };
 struct ClusterStatus {

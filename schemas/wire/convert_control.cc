@@ -97,11 +97,13 @@ SessionLoad Read(Reader& r, const fb::SessionLoad* load) {
 
 Offset<fb::UnfitWorker> Write(Builder& b, const UnfitWorker& v) {
   const auto reason = WriteText(b, v.reason);
-  return fb::CreateUnfitWorker(b, v.worker.value, reason);
+  return fb::CreateUnfitWorker(b, v.worker.value, reason, v.slow);
 }
 
 UnfitWorker Read(Reader& r, const fb::UnfitWorker* v) {
-  return {.worker = r.ReadId<WorkerId>(v->worker(), "worker"), .reason = r.Text(v->reason())};
+  return {.worker = r.ReadId<WorkerId>(v->worker(), "worker"),
+          .reason = r.Text(v->reason()),
+          .slow = v->slow()};
 }
 
 Offset<fb::BadSample> Write(Builder& b, const BadSample& v) {

@@ -161,13 +161,14 @@ LeaveWorker Read(Reader& r, const fb::LeaveWorker* v) {
 
 Offset<fb::StatusQuery> Write(Builder& b, const StatusQuery& v) {
   const auto token = WriteText(b, v.token);
-  return fb::CreateStatusQuery(b, v.request, v.job.value, token);
+  return fb::CreateStatusQuery(b, v.request, v.job.value, token, v.whole.value);
 }
 
 StatusQuery Read(Reader& r, const fb::StatusQuery* v) {
   return {.request = v->request(),
           .job = r.ReadId<JobId>(v->job(), "job"),
-          .token = r.Text(v->token())};
+          .token = r.Text(v->token()),
+          .whole = r.ReadId<JobId>(v->whole(), "whole")};
 }
 
 namespace {
@@ -200,6 +201,7 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   table.add_advice(advice);
   table.add_unfit(unfit);
   table.add_bad(bad);
+  table.add_bad_known(v.bad_known);
   return table.Finish();
 }
 
@@ -222,6 +224,7 @@ JobStatus Read(Reader& r, const fb::JobStatus* job) {
   out.advice = r.Text(v.advice());
   out.unfit = ReadAll(r, v.unfit());
   out.bad = ReadAll(r, v.bad());
+  out.bad_known = v.bad_known();
   return out;
 }
 
@@ -229,14 +232,18 @@ Offset<fb::WorkerStatus> Write(Builder& b, const WorkerStatus& v) {
   const auto info = wire::Write(b, v.info);
   const auto state = WriteText(b, v.state);
   const auto last = wire::Write(b, v.last);
-  return fb::CreateWorkerStatus(b, info, state, last, v.silent_ms);
+  const auto reason = WriteText(b, v.reason);
+  const auto slow_for = WriteIds(b, v.slow_for);
+  return fb::CreateWorkerStatus(b, info, state, last, v.silent_ms, reason, slow_for);
 }
 
 WorkerStatus Read(Reader& r, const fb::WorkerStatus* v) {
   return {.info = wire::Read(r, v->info()),
           .state = r.Text(v->state()),
           .last = wire::Read(r, v->last()),
-          .silent_ms = v->silent_ms()};
+          .silent_ms = v->silent_ms(),
+          .reason = r.Text(v->reason()),
+          .slow_for = r.Ids<JobId>(v->slow_for(), "slow_for")};
 }
 
 }  // namespace

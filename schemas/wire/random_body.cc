@@ -124,10 +124,13 @@ JobStatus RandomBody::Job() {
   out.advice = Text();
   out.unfit = Some([this] { return Unfit(); });
   out.bad = Some([this] { return Bad(); });
+  out.bad_known = Number32();
   return out;
 }
 
-UnfitWorker RandomBody::Unfit() { return {.worker = AnId<WorkerId>(), .reason = Text()}; }
+UnfitWorker RandomBody::Unfit() {
+  return {.worker = AnId<WorkerId>(), .reason = Text(), .slow = Coin()};
+}
 
 BadSample RandomBody::Bad() {
   return {.data_set = Number(),
@@ -319,7 +322,10 @@ Body RandomBody::MakeControl(std::size_t index) {
     case 13:
       return LeaveWorker{.worker = AnId<WorkerId>(), .token = Text()};
     case 14:
-      return StatusQuery{.request = Number(), .job = AnId<JobId>(), .token = Text()};
+      return StatusQuery{.request = Number(),
+                         .job = AnId<JobId>(),
+                         .token = Text(),
+                         .whole = AnId<JobId>()};
     default:
       break;
   }
@@ -332,7 +338,12 @@ Body RandomBody::MakeControl(std::size_t index) {
   out.jobs = Some([this] { return Job(); });
   out.workers = Some([this] {
     return WorkerStatus{
-        .info = Worker(), .state = Text(), .last = Heartbeat(), .silent_ms = Signed()};
+        .info = Worker(),
+        .state = Text(),
+        .last = Heartbeat(),
+        .silent_ms = Signed(),
+        .reason = Text(),
+        .slow_for = Some([this] { return AnId<JobId>(); })};
   });
   return out;
 }

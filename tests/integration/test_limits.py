@@ -9,6 +9,7 @@ from support.headrace_program import (
     HEADRACE,
     clean_environment,
     free_address,
+    headrace,
     ready_workers,
     running,
     wait_for,
@@ -48,6 +49,55 @@ def test_jobs_of_a_coordinator():
                 _client.Client(coordinator=address, job_name="second", connect_timeout=10)
         finally:
             first.close()
+
+
+def test_a_program_waits_for_room_at_its_coordinator(tmp_path):
+    """Then it goes on with workers. Whoever asks sees why it waits."""
+    write_jpegs(tmp_path / "pictures", 1, 10)
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    address = free_address()
+    command = [HEADRACE, "run", "--coordinator", address, sys.executable, str(program)]
+    command += [str(tmp_path / "pictures"), "native"]
+
+    def fails_at_once() -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [*command[:2], "--no-workers", "fail", *command[2:]],
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+
+    with (
+        running("coordinator", "--listen", address, "--max-jobs", "1", "--heartbeat-ms", "100"),
+        running("worker", "--coordinator", address),
+    ):
+        wait_for(lambda: ready_workers(address), "worker")
+        first = _client.Client(coordinator=address, job_name="first")
+        try:
+            waiting = subprocess.Popen(
+                command,
+                env=clean_environment(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            wait_for(
+                lambda: "waits for room" in headrace("jobs", "--coordinator", address).stdout,
+                "line about the program that waits",
+                60,
+            )
+            refused_one = fails_at_once()
+            assert refused_one.returncode != 0
+            assert "--max-jobs" in refused_one.stderr
+            assert waiting.poll() is None
+        finally:
+            first.close()
+        output, errors = waiting.communicate(timeout=100)
+    assert waiting.returncode == 0, errors
+    assert errors.count("has no room for this program yet") == 1
+    assert output.count("\n") == 3  # 10 pictures in batches of 4
 
 
 @pytest.mark.parametrize(

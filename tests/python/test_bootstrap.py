@@ -78,6 +78,8 @@ streaming, fake = Streaming(data, 2), Fake()
 for epoch in range(2):
     assert len(list(streaming)) == len(list(fake)) == 3
 list(DataLoader(data, 2)), list(DataLoader(data, 2, num_workers=1, collate_fn=lambda x: x))
+import headrace
+list(headrace.DataLoader(data, 2)), list(headrace.DataLoader(data, 2, num_workers=1))
 """
 PAST = "makes its iterator itself, past DataLoader._get_iterator"
 

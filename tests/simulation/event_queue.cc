@@ -34,6 +34,7 @@ bool EventQueue::RunNext(SteadyTime until) {
   events_.erase(next);
   ++run_;
   run();
+  if (after_each_) after_each_();
   return true;
 }
 

@@ -29,6 +29,9 @@ class EventQueue {
   // then there.
   bool RunNext(SteadyTime until);
 
+  // Called after each event.
+  void SetAfterEach(std::function<void()> after_each) { after_each_ = std::move(after_each); }
+
   // Forgets all of it.
   void Clear();
 
@@ -48,6 +51,7 @@ class EventQueue {
   FakeClock clock_;
   const SteadyTime start_;
   std::map<Event, std::function<void()>> events_;
+  std::function<void()> after_each_;
   std::uint64_t planned_ = 0;
   std::uint64_t run_ = 0;
   std::uint64_t trace_ = 0;

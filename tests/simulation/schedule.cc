@@ -16,7 +16,7 @@ using std::chrono::seconds;
 constexpr std::array<const char*, Fault::kKinds> kNames = {
     "a worker dies",        "a worker stops",        "a worker leaves",     "all workers die",
     "the coordinator dies", "the coordinator stops", "a connection breaks", "hosts are cut off",
-    "a program dies",       "a program stops"};
+    "a program dies",       "a program stops",       "a lane stops"};
 
 net::FaultRates RatesOf(Dice& dice) {
   net::FaultRates rates;
@@ -50,9 +50,10 @@ SimProgram::Options ProgramOf(Dice& dice, const std::string& host) {
   return program;
 }
 
-Fault FaultOf(Dice& dice, Duration within) {
+// `kinds`: the first so many of them.
+Fault FaultOf(Dice& dice, Duration within, std::uint64_t kinds) {
   Fault fault;
-  fault.kind = static_cast<Fault::Kind>(dice.Below(Fault::kKinds));
+  fault.kind = static_cast<Fault::Kind>(dice.Below(kinds));
   fault.at = dice.Between(Duration::zero(), within);
   // Short ones, those that the patience of the roles covers, and longer ones.
   constexpr std::array<Duration, 4> kLasts = {milliseconds(100), seconds(2), seconds(8),
@@ -62,6 +63,17 @@ Fault FaultOf(Dice& dice, Duration within) {
   fault.silent = dice.Happens(0.3);
   fault.same_address = dice.Happens(0.5);
   return fault;
+}
+
+void AddFaults(Schedule& made, Dice& dice, std::uint64_t kinds) {
+  const std::uint64_t faults = dice.Happens(0.05) ? 0 : 1 + dice.Below(8);
+  const Duration within = dice.Happens(0.6) ? seconds(2) : seconds(12);
+  for (std::uint64_t i = 0; i < faults; ++i) made.faults.push_back(FaultOf(dice, within, kinds));
+  std::ranges::sort(made.faults, {}, &Fault::at);
+  made.healed = within;
+  for (const Fault& fault : made.faults) {
+    made.healed = std::max(made.healed, fault.at + fault.lasts);
+  }
 }
 
 }  // namespace
@@ -105,14 +117,31 @@ Schedule Schedule::Of(std::uint64_t seed) {
     made.workers.push_back(std::move(place));
   }
 
-  const std::uint64_t faults = dice.Happens(0.05) ? 0 : 1 + dice.Below(8);
-  const Duration within = dice.Happens(0.6) ? seconds(2) : seconds(12);
-  for (std::uint64_t i = 0; i < faults; ++i) made.faults.push_back(FaultOf(dice, within));
-  std::ranges::sort(made.faults, {}, &Fault::at);
-  made.healed = within;
-  for (const Fault& fault : made.faults) {
-    made.healed = std::max(made.healed, fault.at + fault.lasts);
+  AddFaults(made, dice, Fault::kKinds - 1);
+  return made;
+}
+
+Schedule Schedule::OfLanes(std::uint64_t seed) {
+  Dice dice = Dice(seed).For("schedule of lanes");
+  Schedule made = Of(dice.Next());
+  made.world.seed = seed;
+  made.world.pool = 0;
+  for (SimProgram::Options& program : made.programs) {
+    program.host = "north";
+    program.kind = kLanePlan + static_cast<int>(dice.Below(kLanePlans));
+    program.in_order = program.share_memory = true;
+    program.no_workers = NoWorkers::kWait;
+    constexpr std::array<Duration, 3> kCode = {milliseconds(1), milliseconds(20),
+                                               milliseconds(120)};
+    program.lane_most = kCode[dice.Below(kCode.size())];
+    if (dice.Happens(0.3)) program.slow_lane = 1 + dice.Below(20);
   }
+  made.workers.resize(1 + dice.Below(3));
+  for (SimWorld::WorkerPlace& place : made.workers) {
+    place = {.host = "north", .unix_socket = dice.Happens(0.5)};
+  }
+  made.faults.clear();
+  AddFaults(made, dice, Fault::kKinds);
   return made;
 }
 

@@ -23,8 +23,9 @@ struct Fault {
     kHostsCutOff,  // from each other, in one direction or both
     kProgramDies,
     kProgramStops,
+    kLaneStops,  // a process that runs a program's code
   };
-  static constexpr std::uint64_t kKinds = 10;
+  static constexpr std::uint64_t kKinds = 11;
   Kind kind = Kind::kWorkerDies;
   Duration at{};     // from the start
   Duration lasts{};  // then it is over
@@ -45,6 +46,8 @@ struct Schedule {
   Duration healed{};          // from then on nothing goes wrong
 
   [[nodiscard]] static Schedule Of(std::uint64_t seed);
+  // With programs whose code runs in lanes, on their own host.
+  [[nodiscard]] static Schedule OfLanes(std::uint64_t seed);
   // For people, with what is `aloud`.
   [[nodiscard]] std::string Describe() const;
 };

@@ -101,6 +101,11 @@ void ScheduleRun::Begin(const Fault& fault) {
     case Fault::Kind::kProgramStops:
       if (!program.done()) Stop(program.process(), fault.lasts);
       break;
+    case Fault::Kind::kLaneStops:
+      if (const auto lanes = program.lanes(); !lanes.empty()) {
+        Stop(*lanes[fault.which % lanes.size()], fault.lasts);
+      }
+      break;
   }
 }
 
@@ -122,7 +127,39 @@ void ScheduleRun::CheckStep() {
     program->Check();
     if (!program->failure().empty()) Fail(program->failure());
   }
+  if (world_.coordinator_runs()) CheckLeases(world_.coordinator()->state());
   if (world_.network().bytes_under_way() > kMostUnderWay) Fail("too many bytes are under way");
+}
+
+void ScheduleRun::CheckLeases(const coordinator::State& state) {
+  for (const auto& [id, job] : state.jobs()) {
+    const std::string name = "job " + std::to_string(id.value);
+    if (job.phase != coordinator::Job::Phase::kRunning && !job.leases.empty()) {
+      Fail(name + " is lost and has leases");
+    }
+    for (const WorkerId worker : job.leases) {
+      const coordinator::Worker* leased = state.FindWorker(worker);
+      if (leased == nullptr || !leased->leasable() || !leased->jobs.contains(id)) {
+        Fail(name + " leases a worker that does not serve it");
+      }
+    }
+    for (const auto& [worker, grant] : job.grants) {
+      if (!job.leases.contains(worker)) Fail(name + " has a grant without a lease");
+    }
+    const auto told = told_leases_.find({id, job.generation});
+    if (told != told_leases_.end() && told->second != job.leases) {
+      Fail(name + " has other leases than it was told of generation " +
+           std::to_string(job.generation));
+    }
+  }
+  for (const auto& [id, worker] : state.workers()) {
+    for (const JobId job : worker.jobs) {
+      const coordinator::Job* served = state.FindJob(job);
+      if (served == nullptr || !served->leases.contains(id)) {
+        Fail("worker " + std::to_string(id.value) + " serves a job that does not lease it");
+      }
+    }
+  }
 }
 
 void ScheduleRun::Witness(const SimProcess& receiver, const wire::Body& body) {
@@ -138,6 +175,15 @@ void ScheduleRun::Witness(const SimProcess& receiver, const wire::Body& body) {
   } else if (const auto* worker = std::get_if<wire::WorkerRegistered>(&body);
              worker && worker->status.ok()) {
     check(known_workers_, worker->worker, "the worker id ");
+  } else if (const auto* leases = std::get_if<wire::Leases>(&body); leases && leases->status.ok()) {
+    std::set<WorkerId> workers;
+    for (const wire::WorkerInfo& each : leases->workers) workers.insert(each.worker);
+    const auto [at, first] =
+        told_leases_.emplace(std::pair(leases->job, leases->generation), workers);
+    if (at->second != workers) {
+      Fail("job " + std::to_string(leases->job.value) + " is told two sets of leases of generation " +
+           std::to_string(leases->generation));
+    }
   }
 }
 
@@ -240,8 +286,7 @@ void ScheduleRun::OnStatus(const wire::ClusterStatus& status) {
   }
 }
 
-ScheduleRun::Outcome RunSeed(std::uint64_t seed, Reference& reference, bool aloud) {
-  Schedule schedule = Schedule::Of(seed);
+ScheduleRun::Outcome RunSchedule(Schedule schedule, Reference& reference, bool aloud) {
   schedule.world.aloud = aloud;
   return ScheduleRun(schedule, reference).Run();
 }

@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/simulation/reference.h"
@@ -45,7 +47,10 @@ class ScheduleRun {
   void Stop(SimProcess& process, Duration lasts);
   [[nodiscard]] bool programs_done() const;
   void CheckStep();
-  // An id means one job or worker for ever, whatever becomes of the coordinator.
+  // What the coordinator knows contradicts neither itself nor what it has told.
+  void CheckLeases(const coordinator::State& state);
+  // An id means one job or worker for ever, whatever becomes of the coordinator. A generation of a
+  // job's leases is one set of workers.
   void Witness(const SimProcess& receiver, const wire::Body& body);
   // Of the coordinator and the workers, when nobody uses them any more.
   void CheckRest();
@@ -61,6 +66,7 @@ class ScheduleRun {
   std::size_t next_place_ = 0;
   std::map<JobId, std::uint64_t> jobs_;  // whose they are, by the numbers of processes
   std::map<WorkerId, std::uint64_t> known_workers_;
+  std::map<std::pair<JobId, std::uint64_t>, std::set<WorkerId>> told_leases_;  // by generation
   std::shared_ptr<SimReactor> observer_;
   std::unique_ptr<net::Socket> question_;
   bool answered_ = false;
@@ -68,8 +74,7 @@ class ScheduleRun {
   std::string failure_;
 };
 
-// The outcome of a seed's schedule.
-[[nodiscard]] ScheduleRun::Outcome RunSeed(std::uint64_t seed, Reference& reference,
-                                           bool aloud = false);
+[[nodiscard]] ScheduleRun::Outcome RunSchedule(Schedule schedule, Reference& reference,
+                                               bool aloud = false);
 
 }  // namespace headrace::simulation

@@ -10,6 +10,7 @@
 #include "tests/simulation/dice.h"
 #include "tests/simulation/event_queue.h"
 #include "tests/simulation/sim_process.h"
+#include "tests/simulation/sim_watches.h"
 
 namespace headrace::simulation {
 
@@ -18,10 +19,13 @@ namespace headrace::simulation {
 // sees the hang-up when all of them are closed. One thread.
 class SimDescriptors {
  public:
-  SimDescriptors(EventQueue& events, Dice dice) : events_(events), dice_(dice) {}
+  SimDescriptors(EventQueue& events, Dice dice)
+      : events_(events), dice_(dice), watches_(events, dice.For("watches")) {}
 
   // The network as one process sees it; outlived by this.
   [[nodiscard]] std::unique_ptr<net::DescriptorNetwork> Of(std::shared_ptr<SimProcess> process);
+  // For what passed descriptors lead to.
+  [[nodiscard]] SimWatches& watches() { return watches_; }
 
  private:
   struct Channel;
@@ -38,6 +42,7 @@ class SimDescriptors {
 
   EventQueue& events_;
   Dice dice_;
+  SimWatches watches_;
   std::map<std::string, std::shared_ptr<Server>> servers_;  // by host and path
   std::uint64_t channels_ = 0;
 };

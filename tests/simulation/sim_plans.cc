@@ -36,7 +36,16 @@ BlobHash AddBlob(SimPlan& plan, Bytes content) {
   return hash;
 }
 
+SimPlan MakeInLanes(int kind) {
+  SimPlan made;
+  made.plan.has_python_stage = true;
+  made.plan.rng = kind == kLanePlan ? RngMode::kNone : RngMode::kTorch;
+  made.plan.lanes = kind == kLanePlan ? 3 : 2;
+  return made;
+}
+
 SimPlan Make(int kind) {
+  if (RunsInLanes(kind)) return MakeInLanes(kind);
   SimPlan made;
   Bytes images(static_cast<std::size_t>(kRows * kPixels));
   Bytes labels(static_cast<std::size_t>(kRows) * sizeof(std::int64_t));
@@ -90,7 +99,8 @@ ops::Graph Compiled(int kind) {
 }  // namespace
 
 const SimPlan& PlanOf(int kind) {
-  static const std::array<SimPlan, kPlans> kAll = {Make(0), Make(1), Make(2), Make(3), Make(4)};
+  static const std::array<SimPlan, kPlans + kLanePlans> kAll = {
+      Make(0), Make(1), Make(2), Make(3), Make(4), Make(5), Make(6)};
   return kAll[static_cast<std::size_t>(kind)];
 }
 
@@ -126,6 +136,10 @@ Bytes StateAfter(int kind, ByteSpan state_before) {
 
 std::vector<std::uint64_t> RowsOf(const Batch& batch) {
   std::vector<std::uint64_t> rows;
+  if (!batch.buffers.empty()) {
+    rows.resize(batch.buffers[0].size() / sizeof(std::uint64_t));
+    std::memcpy(rows.data(), batch.buffers[0].data(), rows.size() * sizeof(std::uint64_t));
+  }
   for (const BatchField& field : batch.fields) {
     const auto count = static_cast<std::size_t>(field.shape.at(0));
     HR_CHECK(count > 0 && field.data.size() % count == 0);

@@ -89,11 +89,15 @@ void SimProgram::OnSplit(const wire::Split& split) {
   wanted.slot_bytes_hint = kSlotHint;
   wanted.max_arena_bytes = kMostArena;
   wanted.no_workers = options_.no_workers;
+  wanted.gives_lanes = RunsInLanes(options_.kind);
   ClientOptions of_client;
   of_client.coordinator = SimWorld::kCoordinator;
   client::SessionPump::Setup setup = plan_->Finish(split);
   setup.options = wanted;
-  setup.without_workers = client::WithoutWorkers::Options::For(of_client, wanted, true);
+  setup.without_workers =
+      client::WithoutWorkers::Options::For(of_client, wanted, !wanted.gives_lanes);
+  setup.slow = options_.slow;
+  setup.context.gives_lanes = wanted.gives_lanes;
   setup.context.session = id_;
   setup.context.host = SimWorld::IdentityOf(process());
   setup.context.arena = arena_;
@@ -112,6 +116,10 @@ void SimProgram::EndIteration() {
     session_->End();
     return Settle();
   }
+  if (RunsInLanes(options_.kind)) {
+    const Status started = StartLanes();
+    if (!started.ok()) return Fail("the lanes are not taken: " + started.ToString());
+  }
   base_seed_ = 1 + (options_.base_seed - 1 + static_cast<std::uint64_t>(iteration_)) % 3;
   IterationOptions begin;
   begin.base_seed = base_seed_;
@@ -121,6 +129,31 @@ void SimProgram::EndIteration() {
   seen_.clear();
   poll_ = kFirstPoll;
   Turn();
+}
+
+// As stock worker processes, the lanes are made anew for each iteration.
+Status SimProgram::StartLanes() {
+  const std::int32_t count = PlanOf(options_.kind).plan.lanes;
+  std::vector<UniqueFd> ends;
+  std::vector<LaneProcess> given;
+  for (std::int32_t lane = 0; lane < count; ++lane) {
+    const auto reactor = world_.MakeProcess(options_.host, "lane");
+    SimLane::Options options{.lane = lane, .least = options_.lane_most / 10, .most = options_.lane_most};
+    if (lane == 0) options.slow = options_.slow_lane;
+    const Dice dice = world_.dice().For("lane", reactor->process()->number());
+    lanes_.push_back(std::make_unique<SimLane>(reactor, options, dice));
+    ends.push_back(lanes_.back()->TakeEnd());
+    given.push_back({.control = ends.back().get()});
+  }
+  return session_->SetLanes(given);
+}
+
+std::vector<SimProcess*> SimProgram::lanes() {
+  std::vector<SimProcess*> processes;
+  for (const auto& lane : lanes_) {
+    if (!lane->ended()) processes.push_back(&lane->process());
+  }
+  return processes;
 }
 
 void SimProgram::Turn() {
@@ -190,6 +223,7 @@ bool SimProgram::Take(Batch batch) {
   const std::vector<std::uint64_t>& expected = expected_(base_seed_, batch.batch);
   // A batch of which no worker made anything has no memory.
   const bool nothing = batch.fields.empty() && batch.missing.size() == keys.size();
+  if (!batch.python_error.empty()) Fail(name + " raises");
   if (!nothing && rows.size() != expected.size()) Fail(name + " has another number of samples");
   for (std::size_t i = 0; i < rows.size() && failure_.empty(); ++i) {
     if (made[i] && rows[i] != expected[i])

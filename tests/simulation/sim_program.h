@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headrace/client.h"
+#include "tests/simulation/sim_lane.h"
 #include "tests/simulation/sim_world.h"
 #include "trainer_client/client/job_link.h"
 #include "trainer_client/client/session_plan.h"
@@ -35,6 +36,10 @@ class SimProgram {
     bool in_order = true;
     bool share_memory = true;  // with workers of its host
     NoWorkers no_workers = NoWorkers::kWait;
+    // Of plans that run in lanes: the time for a batch, and how much longer one of them takes.
+    Duration lane_most = std::chrono::milliseconds(5);
+    std::uint64_t slow_lane = 1;
+    client::SlowWorkers::Rules slow = {};
     Duration step_least = std::chrono::milliseconds(1), step_most = std::chrono::milliseconds(20);
   };
   // RowsOf a batch of the iteration: what it must be.
@@ -60,6 +65,8 @@ class SimProgram {
   [[nodiscard]] std::int64_t missing() const { return missing_; }  // samples that no worker made
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] SimProcess& process() { return *reactor_->process(); }
+  // The lanes' processes of this iteration.
+  [[nodiscard]] std::vector<SimProcess*> lanes();
   void Kill(Death how);
   // Checks what must hold at any time.
   void Check();
@@ -72,6 +79,7 @@ class SimProgram {
     std::vector<std::uint64_t> rows;
   };
   void Open();
+  Status StartLanes();
   void OnSplit(const wire::Split& split);
   void After(Duration delay, void (SimProgram::*what)());
   void Turn();
@@ -107,6 +115,7 @@ class SimProgram {
   std::int64_t missing_ = 0;
   Duration poll_{};
   std::deque<Kept> kept_;
+  std::vector<std::unique_ptr<SimLane>> lanes_;  // of all iterations
   std::string failure_;
   bool done_ = false;
 };

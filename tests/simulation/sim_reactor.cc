@@ -10,6 +10,7 @@ SimReactor::SimReactor(SimNetwork& network, SimDescriptors& descriptors,
                        std::shared_ptr<SimProcess> process)
     : network_(network),
       events_(network.events()),
+      watches_(descriptors.watches()),
       process_(std::move(process)),
       descriptors_(descriptors.Of(process_)) {}
 
@@ -96,8 +97,8 @@ void SimReactor::CancelTimer(net::TimerId timer) {
   timers_.erase(found);
 }
 
-void SimReactor::WatchFd(int /*fd*/, std::function<void()> /*on_readable*/) {
-  HR_CHECK(false);  // nothing that is simulated has a descriptor to wait for
+void SimReactor::WatchFd(int fd, std::function<void()> on_readable) {
+  watches_.Watch(fd, process_, std::move(on_readable));
 }
 
 }  // namespace headrace::simulation

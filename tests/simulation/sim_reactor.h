@@ -15,7 +15,6 @@ namespace headrace::simulation {
 
 // The reactor of a simulated process. It keeps what net/reactor.h says, on the one thread of the
 // simulation: that thread is the reactor's, and callbacks run when the event queue runs them.
-// It watches no descriptors of its own: the program ends if somebody asks it to.
 class SimReactor final : public net::Reactor {
  public:
   SimReactor(SimNetwork& network, SimDescriptors& descriptors, std::shared_ptr<SimProcess> process);
@@ -40,7 +39,7 @@ class SimReactor final : public net::Reactor {
   net::TimerId AddOnce(Duration delay, std::function<void()> callback) override;
   void CancelTimer(net::TimerId timer) override;
   void WatchFd(int fd, std::function<void()> on_readable) override;
-  void UnwatchFd(int /*fd*/) override {}
+  void UnwatchFd(int fd) override { watches_.Unwatch(fd); }
   [[nodiscard]] net::DescriptorNetwork* descriptors() override { return descriptors_.get(); }
   [[nodiscard]] Clock& clock() const override { return events_.clock(); }
 
@@ -56,6 +55,7 @@ class SimReactor final : public net::Reactor {
 
   SimNetwork& network_;
   EventQueue& events_;
+  SimWatches& watches_;
   const std::shared_ptr<SimProcess> process_;
   const std::unique_ptr<net::DescriptorNetwork> descriptors_;
   std::map<net::TimerId, Timer> timers_;

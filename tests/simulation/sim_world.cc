@@ -88,6 +88,7 @@ void SimWorld::StartCoordinator() {
       return disk_.Open(process);
     };
   }
+  wanted.slow = options_.slow;
   wanted.workers = wanted.most_workers = options_.pool;
   wanted.make_pool =
       [this](net::Reactor& reactor, const coordinator::PoolOptions&,
@@ -137,10 +138,13 @@ std::int64_t SimWorld::StartWorker(const WorkerPlace& place, const std::string& 
   surroundings.private_directory = [](const std::string&) -> Result<std::string> {
     return std::string(kFolder);
   };
-  surroundings.make_executor = [this,
-                                process](int threads) -> std::unique_ptr<dataworker::Executor> {
+  const std::uint64_t slow = workers_started_++ == 0 ? options_.slow_first : 1;
+  const auto rate = static_cast<Duration::rep>(slow);
+  const SimExecutor::Times compute = {options_.compute.least * rate, options_.compute.most * rate};
+  surroundings.make_executor =
+      [this, process, compute](int threads) -> std::unique_ptr<dataworker::Executor> {
     return std::make_unique<SimExecutor>(events_, dice_.For("executor", process->number()), process,
-                                         threads, options_.compute);
+                                         threads, compute);
   };
   surroundings.cpu_seconds = [](std::span<const std::int64_t>) { return 0.0; };
   // A unit looks before and after.

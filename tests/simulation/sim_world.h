@@ -31,6 +31,8 @@ class SimWorld {
     int pool = 0;         // workers that the coordinator starts on its own host
     Duration slowest_disk = std::chrono::milliseconds(20);
     double store_fails = 0;  // the probability that a store does not have a row at the moment
+    std::uint64_t slow_first = 1;  // tasks of the first worker take so many times as long
+    coordinator::SlowRules slow = {};
     SimExecutor::Times compute = {std::chrono::microseconds(100), std::chrono::milliseconds(5)};
   };
   struct WorkerPlace {
@@ -58,6 +60,7 @@ class SimWorld {
   // Does nothing while one runs.
   void StartCoordinator();
   void KillCoordinator(Death how);
+  [[nodiscard]] const coordinator::Coordinator* coordinator() const { return coordinator_.get(); }
   [[nodiscard]] bool coordinator_runs() const { return coordinator_ != nullptr; }
   [[nodiscard]] SimProcess* coordinator_process() const;
 
@@ -89,6 +92,7 @@ class SimWorld {
   SimDisk disk_;
   std::uint64_t processes_ = 0;
   std::uint64_t addresses_ = 0;
+  std::uint64_t workers_started_ = 0;
   std::vector<std::shared_ptr<SimReactor>> reactors_;
   std::map<std::int64_t, WorkerProcess> workers_;
   std::shared_ptr<SimReactor> coordinator_reactor_;

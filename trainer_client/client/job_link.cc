@@ -17,6 +17,9 @@ constexpr Duration kAskAgain = std::chrono::milliseconds(250);
 // Workers register again within some heartbeats of a coordinator's restart.
 constexpr Duration kSettle = std::chrono::seconds(5);
 
+// A line is said again after this long.
+constexpr Duration kSayAgain = std::chrono::seconds(60);
+
 Status Closed() { return Unavailable("the client is closed"); }
 
 }  // namespace
@@ -210,9 +213,15 @@ void JobLink::OnJobOpened(const wire::JobOpened& opened) {
   job_request_ = 0;
   if (!opened.status.ok()) {
     last_error_ = opened.status;
-    if (on_open_) std::exchange(on_open_, nullptr)(opened.status);
+    if (on_open_) {
+      std::exchange(on_open_, nullptr)(opened.status);
+    } else if (const SteadyTime now = reactor_->clock().Now(); !said_ || now - *said_ >= kSayAgain) {
+      said_ = now;  // it is asked again
+      LogWarning("the coordinator does not take this job back yet: " + opened.status.ToString());
+    }
     return;
   }
+  said_.reset();
   job_ = opened.job;
   consumer_ = opened.consumer;
   generation_ = 0;

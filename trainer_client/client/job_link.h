@@ -101,6 +101,7 @@ class JobLink {
   SteadyTime settled_{};
   std::shared_ptr<void> former_;
   Status last_error_;
+  std::optional<SteadyTime> said_;  // that the coordinator does not take the job back
   net::TimerId timer_ = 0;
   bool closed_ = false;
 };

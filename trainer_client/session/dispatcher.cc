@@ -347,13 +347,13 @@ Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_
   const auto found = batches_.find(attempt.ticket);
   if (found == batches_.end()) {
     // So the next batches have the time that they take.
-    if (answer == Answer::kMade && attempt.overdue) Measure(now - attempt.sent);
+    if (answer == Answer::kMade && attempt.overdue) Measure(attempt, now);
     return Verdict::kDrop;
   }
   Batch& batch = found->second;
   switch (answer) {
     case Answer::kMade: {
-      Measure(now - attempt.sent);
+      Measure(attempt, now);
       CountPaces(attempt);
       Done(attempt.ticket);
       return Verdict::kTake;
@@ -400,7 +400,9 @@ bool Dispatcher::Outstanding(WorkerId worker) const {
   return at != workers_.end() && at->second.attempts > 0;
 }
 
-void Dispatcher::Measure(Duration latency) {
+void Dispatcher::Measure(const Attempt& attempt, SteadyTime now) {
+  if (attempt.sent < still_until_) return;
+  const Duration latency = now - attempt.sent;
   if (latencies_.size() < kLatencies) {
     latencies_.push_back(latency);
   } else {

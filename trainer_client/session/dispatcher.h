@@ -110,6 +110,9 @@ class Dispatcher {
   // REQUIRES: SetWorker, and not kGone.
   void SetLanes(WorkerId worker) { workers_.at(worker).lanes = true; }
   [[nodiscard]] std::size_t ready_workers() const { return ready_; }
+  // Notes that this process itself stood still until `now`. How late it is with the answers to what
+  // was sent before says nothing of the workers.
+  void StoodStill(SteadyTime now) { still_until_ = now; }
 
   // `keys` stay valid until the batch is done or removed.
   void Add(std::int64_t ticket, std::uint64_t bytes, std::span<const std::int64_t> keys,
@@ -205,7 +208,7 @@ class Dispatcher {
   [[nodiscard]] bool LaneFree(std::int64_t ticket, const Batch& batch) const;
   // The first answer has come from that attempt's worker.
   void CountPaces(const Attempt& first);
-  void Measure(Duration latency);
+  void Measure(const Attempt& attempt, SteadyTime now);
   [[nodiscard]] Duration HedgeAfter() const;
   [[nodiscard]] Duration ResendAfter() const;
   // nullopt: never.
@@ -227,6 +230,7 @@ class Dispatcher {
   std::vector<Duration> latencies_;  // of the last first answers, as a ring
   std::size_t latency_at_ = 0;
   Duration median_{};
+  SteadyTime still_until_ = SteadyTime::min();
 };
 
 }  // namespace headrace::client

@@ -206,6 +206,21 @@ TEST(Dispatcher, SilentRequestIsSentAgainToTheOnlyWorker) {
   EXPECT_EQ(dispatcher.Poll(At(30'000)).size(), 1U);
 }
 
+// As SIGSTOP does: else a lost request would be repeated after 16 times as long.
+TEST(Dispatcher, TimeInWhichThisProcessStoodStillIsNoLatency) {
+  for (const bool stood_still : {false, true}) {
+    Dispatcher dispatcher({});
+    dispatcher.SetWorker(kA, WorkerState::kReady);
+    dispatcher.Add(0, 100, {}, 0);
+    const auto first = dispatcher.Poll(At(0)).at(0);
+    if (stood_still) dispatcher.StoodStill(At(14'000));
+    EXPECT_EQ(dispatcher.OnAnswer(kA, first.attempt, Answer::kMade, 0, At(14'000)), Verdict::kTake);
+    dispatcher.Add(1, 100, {}, 0);
+    EXPECT_EQ(dispatcher.Poll(At(14'000)).size(), 1U);
+    EXPECT_EQ(dispatcher.Poll(At(14'000 + 31'000)).size(), stood_still ? 1U : 0U);
+  }
+}
+
 TEST(Dispatcher, BatchOfUserCodeIsAskedOfNobodyElseWhileItsWorkerLives) {
   Dispatcher::Options options;
   options.hedge = false;

@@ -12,6 +12,12 @@
 #include "trainer_client/session/session_load.h"
 
 namespace headrace::client {
+namespace {
+
+// Without a tick for so long, the process was stopped, or its host was.
+constexpr Duration kStoodStill = 4 * WorkerLink::kTick;
+
+}  // namespace
 
 SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
                          std::shared_ptr<BatchMailbox> shared)
@@ -122,6 +128,7 @@ void SessionPump::Later(Task task) {
 }
 
 void SessionPump::Start(std::shared_ptr<BadSamples> bad) {
+  Wake();
   held_back_.Start(std::move(bad));
   without_workers_.Start(reactor_->clock().Now());
   tick_ = reactor_->AddTimer(WorkerLink::kTick, [this] { Tick(); });
@@ -299,7 +306,14 @@ void SessionPump::AskSizes() {
                      });
 }
 
+void SessionPump::Wake() {
+  const SteadyTime now = reactor_->clock().Now();
+  if (awake_ != SteadyTime() && now - awake_ >= kStoodStill) dispatcher_.StoodStill(now);
+  awake_ = now;
+}
+
 void SessionPump::Tick() {
+  Wake();
   size_requests_.AskLateAgain(reactor_->clock().Now());
   workers_.Tick(reactor_->clock().Now());
   CheckWorkers();
@@ -395,6 +409,7 @@ void SessionPump::OnLinkState(WorkerId worker, WorkerLink::State state) {
 
 void SessionPump::OnMessage(WorkerId worker, net::Incoming&& incoming) {
   if (closed_) return;
+  Wake();
   if (const auto* described = std::get_if<wire::Described>(&incoming.body)) {
     if (!size_requests_.OnDescribed(worker, *described)) Forgotten(worker);
     Pump();

@@ -102,9 +102,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   // Adds the workers that it does not use, by the coordinator's ids.
   void AddUnfit(std::vector<wire::UnfitWorker>& unfit) const {
     if (content_ == nullptr) return;
-    std::map<WorkerId, std::string> reasons = content_->all_unfit();
-    for (const auto& [id, rest] : slow_.resting()) reasons.emplace(id, "rests: " + rest.reason);
-    workers_.AddUnfit(reasons, unfit);
+    workers_.AddUnfit(content_->all_unfit(), slow_.slow(), unfit);
   }
 
  private:
@@ -132,6 +130,8 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void CheckWorkers();
   // Lets workers rest that are slow, and takes those back that have rested.
   void JudgePaces(SteadyTime now);
+  // Called when something happens: notes whether this process stood still before.
+  void Wake();
 
   std::shared_ptr<net::Reactor> reactor_;
   LinkContext context_;
@@ -165,6 +165,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
 
   bool closed_ = false;
   bool pumping_ = false, pump_again_ = false;
+  SteadyTime awake_{};         // when something last happened
   SteadyTime served_since_{};  // when a worker got ready while there was none
   net::TimerId tick_ = 0;
   DeadlineTimer deadline_{*reactor_, [this] { Pump(); }};  // a batch is late

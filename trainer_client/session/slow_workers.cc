@@ -52,6 +52,7 @@ void SlowWorkers::EndWindow(const std::set<WorkerId>& usable, SteadyTime now) {
       if (counts.all() == 0) continue;  // nothing is known of it
       record.late_windows = 0;
       if (++record.good_windows >= kForgiven) record.rests = 0;
+      if (record.good_windows >= rules_.windows) record.slow.clear();
       continue;
     }
     record.good_windows = 0;
@@ -66,10 +67,18 @@ void SlowWorkers::EndWindow(const std::set<WorkerId>& usable, SteadyTime now) {
   const Duration rest = std::min<Duration>(
       rules_.longest_rest, rules_.first_rest * (1LL << std::min(record.rests, kMostDoublings)));
   ++record.rests;
-  resting_.emplace(slowest,
-                   Rest{now + rest, "late for " + Percent(its.late, its.all()) +
-                                        " of its batches, its peers for " +
-                                        Percent(others.late, others.all()) + " of theirs"});
+  record.slow = "late for " + Percent(its.late, its.all()) + " of its batches, its peers for " +
+                Percent(others.late, others.all()) + " of theirs";
+  resting_.emplace(slowest, Rest{now + rest, record.slow});
+}
+
+std::map<WorkerId, std::string> SlowWorkers::slow() const {
+  std::map<WorkerId, std::string> all;
+  for (const auto& [id, record] : records_) {
+    if (record.slow.empty()) continue;
+    all.emplace(id, (resting_.contains(id) ? "rests: " : "is tried again: ") + record.slow);
+  }
+  return all;
 }
 
 }  // namespace headrace::client

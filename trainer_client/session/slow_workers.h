@@ -49,6 +49,9 @@ class SlowWorkers {
   // those that rest included. At most one more worker rests after it.
   void EndWindow(const std::set<WorkerId>& usable, SteadyTime now);
   [[nodiscard]] const std::map<WorkerId, Rest>& resting() const { return resting_; }
+  // What the coordinator is told: those that rest, and those that have rested and were not good in
+  // `windows` windows in a row since. With the reason, for people.
+  [[nodiscard]] std::map<WorkerId, std::string> slow() const;
 
  private:
   struct Counts {
@@ -60,6 +63,7 @@ class SlowWorkers {
     std::int32_t late_windows = 0;  // in a row
     std::int32_t good_windows = 0;  // in a row
     std::int32_t rests = 0;         // soon after each other
+    std::string slow;               // why it had to rest; empty: it need not, or is good again
   };
 
   [[nodiscard]] bool IsLate(const Counts& counts, const Counts& peers) const;

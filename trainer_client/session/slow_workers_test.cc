@@ -40,6 +40,25 @@ TEST_F(SlowWorkersTest, OneThatIsLateForLongRests) {
             "late for 60% of its batches, its peers for 0% of theirs");
 }
 
+TEST_F(SlowWorkersTest, ItIsCalledSlowUntilItHasBeenGoodForAsLong) {
+  EXPECT_TRUE(workers_.slow().empty());
+  Windows(3, 6);
+  ASSERT_TRUE(Rests());
+  EXPECT_EQ(workers_.slow().at(kSlow),
+            "rests: late for 60% of its batches, its peers for 0% of theirs");
+  now_ = workers_.resting().at(kSlow).until;
+  Windows(1, 0);
+  ASSERT_FALSE(Rests());
+  EXPECT_EQ(workers_.slow().at(kSlow),
+            "is tried again: late for 60% of its batches, its peers for 0% of theirs");
+  Windows(1, 0);
+  Windows(1, 6);
+  Windows(2, 0);
+  EXPECT_FALSE(workers_.slow().empty()) << "three windows in a row";
+  Windows(1, 0);
+  EXPECT_TRUE(workers_.slow().empty());
+}
+
 TEST_F(SlowWorkersTest, AGoodWindowBetweenBeginsTheCountAgain) {
   Windows(2, 6);
   Windows(1, 0);

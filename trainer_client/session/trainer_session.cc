@@ -21,8 +21,9 @@ Status Runtime::Check() const {
 }
 
 void Runtime::Starves() {
-  const std::scoped_lock lock(mutex_);
-  if (on_starving_) on_starving_();
+  // One thread looks after the servers, which may take seconds. Others go on waiting for batches.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock() && on_starving_) on_starving_();
 }
 
 void Runtime::SetOnStarving(std::function<void()> on_starving) {

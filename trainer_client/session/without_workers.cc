@@ -31,6 +31,8 @@ WithoutWorkers::Options WithoutWorkers::Options::For(const ClientOptions& client
 }
 
 std::string WithoutWorkers::Why(const WorkerSet& workers) {
+  const Status no_room = workers.NoRoom();
+  if (!no_room.ok()) return "no data worker of this job has room (" + no_room.message() + ")";
   std::string why = workers.nothing_leased() ? "no data worker serves this job"
                                              : "no data worker of this job can be reached";
   if (!workers.last_refusal().ok()) why += " (" + workers.last_refusal().ToString() + ")";

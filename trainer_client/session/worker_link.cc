@@ -14,6 +14,9 @@ namespace {
 
 constexpr Duration kAttachAgain = std::chrono::seconds(2);
 constexpr Duration kAttachRetry = std::chrono::milliseconds(50);
+// Others have to end before a full worker has room. An attach carries the plan, which may be large.
+constexpr Duration kRoomRetry = std::chrono::milliseconds(500);
+constexpr int kMostRoomDoublings = 4;
 constexpr Duration kPingAfter = std::chrono::seconds(1);
 // The reactor of a live worker never computes, so it answers within milliseconds unless its machine
 // is overloaded.
@@ -251,15 +254,21 @@ void WorkerLink::OnAttached(const wire::Attached& attached) {
     OnOutcome(attached.status);
     return;
   }
+  const Code code = attached.status.code();
+  no_room_ = code == Code::kResourceExhausted ? attached.status : Status::Ok();
   if (!attached.status.ok()) {
-    const Code code = attached.status.code();
-    if (code == Code::kNotFound || code == Code::kUnavailable || code == Code::kResourceExhausted) {
-      AttachLater(kAttachRetry);  // it has not heard of the job yet, or is full
+    if (code == Code::kNotFound || code == Code::kUnavailable) {
+      AttachLater(kAttachRetry);  // it has not heard of the job yet
+      return;
+    }
+    if (code == Code::kResourceExhausted) {
+      AttachLater(kRoomRetry * (1 << std::min(full_++, kMostRoomDoublings)));
       return;
     }
     Refused(attached.status);
     return;
   }
+  full_ = 0;
   // The descriptor travels beside the message and may come a moment later.
   if (offered_arena_ && !attached.use_arena && ++arena_refusals_ < kMostArenaRefusals) {
     AttachLater(kBlobRetry);

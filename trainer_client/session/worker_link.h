@@ -101,6 +101,8 @@ class WorkerLink {
   [[nodiscard]] bool loading() const;
   // Why the worker refused the session for good; ok otherwise.
   [[nodiscard]] const Status& refusal() const { return refusal_; }
+  // Why the worker has no room for the session yet, while it is asked again; ok otherwise.
+  [[nodiscard]] const Status& no_room() const { return no_room_; }
 
   Status Send(const wire::Body& body) { return socket_->Send({}, body); }
   // Attaches again, because the worker does not know the session (it was restarted, or dropped it).
@@ -144,7 +146,8 @@ class WorkerLink {
   bool lost_ = false;  // its connection ended, and it has said nothing since
   Events events_;
   State state_ = State::kAttaching;
-  Status refusal_;
+  Status refusal_, no_room_;
+  int full_ = 0;  // how often in a row it had no room
   Status unshared_;  // why it can serve nothing here; ok: it has what the plan needs
   std::unique_ptr<net::Socket> socket_;
   std::unique_ptr<net::DescriptorConnection> channel_;

@@ -182,17 +182,27 @@ void WorkerSet::AddSuspects(std::vector<WorkerId>& suspects) const {
 }
 
 void WorkerSet::AddUnfit(const std::map<WorkerId, std::string>& others,
+                         const std::map<WorkerId, std::string>& slow,
                          std::vector<wire::UnfitWorker>& unfit) const {
-  const auto add = [&](WorkerId worker, const std::string& why) {
-    if (leased_.contains(worker)) unfit.push_back({Outside(worker), why});
+  const auto add = [&](WorkerId worker, const std::string& why, bool is_slow = false) {
+    if (leased_.contains(worker)) unfit.push_back({Outside(worker), why, is_slow});
   };
   for (const auto& [worker, why] : refused_) add(worker, why.message());
   for (const auto& [worker, why] : unreached_) add(worker, why.message());
   for (const auto& [worker, link] : links_) {
     const bool never = link->state() == WorkerLink::State::kAttaching && link->mute();
     if (never) add(worker, "does not answer at " + link->worker().endpoints.front());
+    if (!never && !link->no_room().ok()) add(worker, "is full: " + link->no_room().message());
   }
   for (const auto& [worker, why] : others) add(worker, why);
+  for (const auto& [worker, why] : slow) add(worker, why, true);
+}
+
+Status WorkerSet::NoRoom() const {
+  for (const auto& [worker, link] : links_) {
+    if (!link->no_room().ok()) return link->no_room();
+  }
+  return {};
 }
 
 Status WorkerSet::AllRefuse() const {

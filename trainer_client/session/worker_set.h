@@ -77,10 +77,13 @@ class WorkerSet {
   void Withdraw(WorkerId worker, const Status& why, bool for_good);
   // Adds the workers that the coordinator should check, by the coordinator's ids.
   void AddSuspects(std::vector<WorkerId>& suspects) const;
-  // Adds the leased workers that are not asked again, those that were not reached and `others`, by
-  // the coordinator's ids, each with its reason.
+  // Adds the leased workers that are not asked again, those that were not reached, `others` and the
+  // slow ones, by the coordinator's ids, each with its reason.
   void AddUnfit(const std::map<WorkerId, std::string>& others,
+                const std::map<WorkerId, std::string>& slow,
                 std::vector<wire::UnfitWorker>& unfit) const;
+  // Why one of them has no room for the session yet; ok: none is full.
+  [[nodiscard]] Status NoRoom() const;
   // Why none of the workers can run the plan; ok while one of them may.
   [[nodiscard]] Status AllRefuse() const;
   [[nodiscard]] const Status& last_refusal() const { return last_refusal_; }

@@ -92,7 +92,7 @@ TEST_F(WorkerSetTest, AWorkerThatIsNotReachedIsSuspectedAndTriedAgainLater) {
     workers.AddSuspects(suspects);
     EXPECT_EQ(suspects, std::vector<WorkerId>{WorkerId(5)});
     std::vector<wire::UnfitWorker> unfit;
-    workers.AddUnfit({}, unfit);
+    workers.AddUnfit({}, {}, unfit);
     ASSERT_EQ(unfit.size(), 1U);
     EXPECT_EQ(unfit[0].worker, WorkerId(5));
     EXPECT_EQ(unfit[0].reason, workers.last_refusal().message());
@@ -106,14 +106,17 @@ TEST_F(WorkerSetTest, RefusedWorkersAreToldWithTheirReasonWhileTheyAreLeased) {
     workers.SetLeases({Worker(1, "a"), Worker(2, "b")}, AtSecond(0));
     workers.Withdraw(WorkerId(2), Unsupported("it was wrong"), false);
     std::vector<wire::UnfitWorker> unfit;
-    workers.AddUnfit({}, unfit);
-    workers.AddUnfit({{WorkerId(1), "other files"}, {WorkerId(7), "not leased"}}, unfit);
+    workers.AddUnfit({}, {}, unfit);
+    workers.AddUnfit({{WorkerId(1), "other files"}, {WorkerId(7), "not leased"}}, {}, unfit);
     EXPECT_EQ(unfit, (std::vector<wire::UnfitWorker>{{WorkerId(2), "it was wrong"},
                                                      {WorkerId(2), "it was wrong"},
                                                      {WorkerId(1), "other files"}}));
+    unfit.clear();
+    workers.AddUnfit({}, {{WorkerId(1), "rests: late"}, {WorkerId(7), "not leased"}}, unfit);
+    EXPECT_EQ(unfit.back(), (wire::UnfitWorker{WorkerId(1), "rests: late", true}));
     workers.SetLeases({Worker(1, "a")}, AtSecond(1));
     unfit.clear();
-    workers.AddUnfit({}, unfit);
+    workers.AddUnfit({}, {}, unfit);
     EXPECT_TRUE(unfit.empty());
   });
 }

@@ -404,7 +404,8 @@ class ClientImpl;
 class Client {
  public:
   // Opens a client. Waits up to connect_timeout. kUnavailable: no coordinator there (message names
-  // the address and the remedy). kNotFound: no program at `binary`.
+  // the address and the remedy). kResourceExhausted: the coordinator has as many jobs as it may; it
+  // may have room later. kNotFound: no program at `binary`.
   static Result<std::shared_ptr<Client>> Open(const ClientOptions& options);
   ~Client();
 

@@ -11,7 +11,7 @@ from ..serve.position import Position, sampler_of
 from ..serve.remainder import fit
 from ..serve.state import LoaderPlace
 from ..service import options
-from . import hook, seam
+from . import aside, hook, seam
 
 _TorchLoader = torch.utils.data.DataLoader
 
@@ -56,7 +56,8 @@ class DataLoader(_TorchLoader[Any]):
         if options.is_off():
             return stock(self)
         rng = "" if self.rng == "auto" else self.rng
-        iterator = seam.make_iterator(self, stock, rng)
+        with aside.in_the_seam():
+            iterator = seam.make_iterator(self, stock, rng)
         self._resumable().iterator = weakref.ref(iterator)
         return iterator
 

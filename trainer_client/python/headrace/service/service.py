@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from typing import Any
 
 from ..errors import (
@@ -19,7 +20,10 @@ from ..errors import (
 from ..native import binding
 from ..process.standard_streams import keep_numbers
 from . import options
-from .report import REPORT
+from .report import REPORT, print_line
+
+_ROOM_PAUSE = 1.0  # s between two questions to a full coordinator
+_SAY_AGAIN = 60.0  # s
 
 _lock = threading.Lock()
 _client: Any = None
@@ -28,7 +32,18 @@ _abandoned: list[Any] = []  # of the parent process; a forked child must not run
 
 def client() -> Any:
     """The connection; the first call makes it, which starts the private service if there is no
-    coordinator. Raises CoordinatorUnavailable."""
+    coordinator. Waits for a coordinator that has no room for another job. Raises
+    CoordinatorUnavailable."""
+    waiting = _WaitForRoom()
+    while True:
+        connected = _connect_once(waiting)
+        if connected is not None:
+            return connected
+        time.sleep(_ROOM_PAUSE)  # without the lock: close() may come meanwhile
+
+
+def _connect_once(waiting: "_WaitForRoom") -> Any:
+    """None: the coordinator has no room now."""
     global _client
     with _lock:
         if _client is None:
@@ -36,8 +51,29 @@ def client() -> Any:
             try:
                 _client = _connect(settings)
             except binding.HeadraceError as error:
-                raise translate(error, connecting=settings) from None
+                if not waiting.goes_on(error, settings):
+                    raise translate(error, connecting=settings) from None
         return _client
+
+
+class _WaitForRoom:
+    """Whether a program waits that its coordinator has no room for, and its line a minute."""
+
+    def __init__(self) -> None:
+        self._say_at = 0.0
+
+    def goes_on(self, error: Exception, settings: options.Options) -> bool:
+        full = getattr(error, "code", "") == "ResourceExhausted" and bool(settings.coordinator)
+        if not full or settings.no_workers == "fail":
+            return False
+        now = time.monotonic()
+        if now >= self._say_at:
+            self._say_at = now + _SAY_AGAIN
+            print_line(
+                f"headrace: coordinator {settings.coordinator} has no room for this program yet: "
+                f"{error}; the program waits until others end"
+            )
+        return True
 
 
 def begin() -> None:
