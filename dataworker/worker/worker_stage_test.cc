@@ -213,7 +213,7 @@ TEST_F(WorkerStageTest, WhatUserCodeReadsIsHeldToTheLimitOfSources) {
 TEST_F(WorkerStageTest, MemoryOfUserCodeIsLimitedWhereTheWorkerSaysSo) {
   for (const bool limited : {false, true}) {
     WorkerOptions options;
-    if (limited) options.stage_memory = std::uint64_t{256} << 20;
+    if (limited) options.stages.memory_bytes = std::uint64_t{256} << 20;
     TestWorker worker(options);
     TestClient client(worker);
     ASSERT_TRUE(client.Attach(attach_, blobs_).status.ok());
