@@ -48,6 +48,8 @@ def tell(name, what):
     print(name, what, sep='=', flush=True)
 )";
 
+constexpr int kForgotten = 9;  // a descriptor that somebody left open
+
 struct ConfinedRun {
   int status = 0;
   std::string said;
@@ -61,7 +63,9 @@ ConfinedRun RunConfined(const Confinement& to, const std::string& script) {
   UniqueFd theirs(ends[1]);
   const Result<pid_t> pid =
       Spawn({.command = StageProcessCommand(to, {kPython, "-c", kPrelude + script}),
-             .descriptors = {{theirs.get(), STDOUT_FILENO}, {theirs.get(), STDERR_FILENO}}});
+             .descriptors = {{theirs.get(), STDOUT_FILENO},
+                             {theirs.get(), STDERR_FILENO},
+                             {theirs.get(), kForgotten}}});
   EXPECT_TRUE(pid.ok());
   theirs.reset();
   ConfinedRun outcome;
@@ -172,7 +176,7 @@ try:
     tell('raised', True)
 except ValueError:
     tell('raised', False)
-tell('open', [fd for fd in os.listdir('/proc/self/fd') if int(fd) > 3])
+tell('forgotten', attempt(os.fstat, 9))
 )";
   const Confinement to{.memory_bytes = std::uint64_t{1} << 30,
                        .open_files = 500,
@@ -185,6 +189,7 @@ tell('open', [fd for fd in os.listdir('/proc/self/fd') if int(fd) > 3])
   EXPECT_EQ(done.told.at("NPROC"), "(300, 300)");
   EXPECT_EQ(done.told.at("DATA"), "(1073741824, 1073741824)");
   EXPECT_EQ(done.told.at("flag"), "1");
+  EXPECT_EQ(done.told.at("forgotten"), "EBADF");
   if (::geteuid() == 0) {
     EXPECT_EQ(done.told.at("raised"), "False");  // that capability is gone
   }
