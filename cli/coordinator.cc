@@ -42,7 +42,7 @@ struct Options {
   std::int32_t most_workers = 0;
   std::int32_t threads = 0;       // for all local workers together; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // for all local workers together
-  std::uint64_t stage_memory = 0;
+  dataworker::StageRules stages;
   std::vector<std::string> allowed_roots;
   coordinator::Quotas quotas;
   std::int64_t heartbeat_ms = 1000;
@@ -75,8 +75,9 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   if (options.insecure) command.emplace_back("--insecure");
   add("--threads", std::to_string(ThreadsOfWorker(options)));
   add("--cache", std::to_string(cache_bytes));
-  if (options.stage_memory > 0) add("--stage-memory", std::to_string(options.stage_memory));
-  for (const std::string& root : options.allowed_roots) add("--allow-root", root);
+  for (std::string& word : LimitWords(options.stages, options.allowed_roots)) {
+    command.push_back(std::move(word));
+  }
   // Private workers end with the trainer, not with its coordinator: an iteration goes on without a
   // coordinator.
   const std::int64_t parent =
@@ -243,7 +244,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   AddSharedThreads(*command, options->threads);
   AddMemory(*command, "--cache", options->cache_bytes,
             "Memory cache of all local workers together, for example 2G [default: 0]");
-  AddLimits(*command, options->stage_memory, options->allowed_roots);
+  AddLimits(*command, options->stages, options->allowed_roots);
   for (Quota* quota : options->quotas.All()) AddQuota(*command, *quota);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
       ->check(CLI::Range(10, 60'000))

@@ -2,13 +2,19 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/program.h"
+#include "dataworker/stage/confine/stage_process.h"
 
 int main(int argc, char** argv) {
+  namespace dataworker = headrace::dataworker;
+  if (argc > 1 && argv[1] == std::string_view(dataworker::kStageProcess)) {
+    return dataworker::StageProcessMain({argv + 2, argv + argc});
+  }
   CLI::App app(
       "Headrace takes the data preprocessing of a training program to worker processes, on this "
       "host or on others, without a change to the program.");

@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace headrace::cli {
 namespace {
@@ -18,6 +20,12 @@ std::string WhyNoStageUser(const std::string& name) {
   if (user->pw_uid == 0) return name + " has the rights of root";
   if (::geteuid() != 0) return "only root may start processes of another user";
   return "";
+}
+
+std::map<std::string, dataworker::StageSandbox> Sandboxes() {
+  return {{"on", dataworker::StageSandbox::kOn},
+          {"required", dataworker::StageSandbox::kRequired},
+          {"off", dataworker::StageSandbox::kOff}};
 }
 
 }  // namespace
@@ -64,26 +72,56 @@ void AddParentPid(CLI::App& command, std::int64_t& pid) {
   command.add_option("--parent-pid", pid, "End when this process ends")->type_name("PID");
 }
 
-void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
+void AddLimits(CLI::App& command, dataworker::StageRules& stages,
                std::vector<std::string>& allowed_roots) {
-  AddSize(command, "--stage-memory", stage_memory,
+  AddSize(command, "--stage-memory", stages.memory_bytes,
           "Most data memory of each Python process that runs a program's own transforms, "
           "for example 4G; Python and torch take about 0.5G of it [default: no limit]");
-  // The Python processes read it (headrace/stage/forks.py).
   command
-      .add_option_function<std::string>(
-          "--stage-user",
-          [](const std::string& name) { ::setenv("HEADRACE_STAGE_USER", name.c_str(), 1); },
-          "User of the Python processes that run a program's own code, where root starts this; "
-          "needs the rights to read Python, the packages and the data [default: the own user]")
+      .add_option("--stage-user", stages.user,
+                  "User of the Python processes that run a program's own code, where root starts "
+                  "this; needs the rights to read Python, the packages and the data [default: the "
+                  "own user]")
       ->check(WhyNoStageUser)
       ->type_name("NAME");
   command
-      .add_option("--allow-root", allowed_roots,
-                  "Read files below this directory only, links followed; may be repeated. It does "
-                  "not bind a program's own Python code [default: anywhere]")
+      .add_option("--stage-sandbox", stages.sandbox,
+                  "Confine these processes: no system calls that no loader of data needs, and with "
+                  "--allow-root no files but those, Python's and the system's. on: as far as the "
+                  "kernel gives it; required: else do not start; off [default: on]")
+      ->transform(CLI::CheckedTransformer(Sandboxes()))
+      ->type_name("WHAT");
+  AddCount(command, "--stage-open-files", stages.open_files,
+           "Most files that each of these processes has open; 0: no limit [default: 65536]");
+  AddCount(
+      command, "--stage-processes", stages.processes,
+      "Most processes and threads of them, where --stage-user or --allow-root keeps them apart "
+      "from others; 0: no limit [default: 16384]");
+  command
+      .add_option(
+          "--allow-root", allowed_roots,
+          "Read files below this directory only, links followed; may be repeated. It binds a "
+          "program's own Python code where the kernel gives it [default: anywhere]")
       ->allow_extra_args(false)
       ->type_name("DIR");
+}
+
+std::vector<std::string> LimitWords(const dataworker::StageRules& stages,
+                                    const std::vector<std::string>& allowed_roots) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* name, std::string value) {
+    words.emplace_back(name);
+    words.push_back(std::move(value));
+  };
+  if (stages.memory_bytes > 0) add("--stage-memory", std::to_string(stages.memory_bytes));
+  if (!stages.user.empty()) add("--stage-user", stages.user);
+  for (const auto& [name, sandbox] : Sandboxes()) {
+    if (sandbox == stages.sandbox) add("--stage-sandbox", name);
+  }
+  add("--stage-open-files", std::to_string(stages.open_files));
+  add("--stage-processes", std::to_string(stages.processes));
+  for (const std::string& root : allowed_roots) add("--allow-root", root);
+  return words;
 }
 
 }  // namespace headrace::cli

@@ -8,6 +8,7 @@
 
 #include "base/process/allowance.h"
 #include "base/quota.h"
+#include "dataworker/stage/confine/confinement.h"
 
 // Options that more than one subcommand has.
 namespace headrace::cli {
@@ -51,8 +52,12 @@ void AddQuota(CLI::App& command, Quota& quota);
 // Adds --insecure for a server.
 void AddInsecure(CLI::App& command, bool& insecure);
 void AddParentPid(CLI::App& command, std::int64_t& pid);
-// Adds --stage-memory and --allow-root; see dataworker::WorkerOptions.
-void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
+// Adds --stage-memory and the other limits of Python stages, and --allow-root; see
+// dataworker::WorkerOptions.
+void AddLimits(CLI::App& command, dataworker::StageRules& stages,
                std::vector<std::string>& allowed_roots);
+// The words of a worker's command line that say the same.
+[[nodiscard]] std::vector<std::string> LimitWords(const dataworker::StageRules& stages,
+                                                  const std::vector<std::string>& allowed_roots);
 
 }  // namespace headrace::cli

@@ -21,6 +21,8 @@ std::uint64_t DescriptorLimit() {
   return ::getrlimit(RLIMIT_NOFILE, &now) == 0 ? now.rlim_cur : 0;
 }
 
+std::uint64_t UsualDescriptorLimit() { return raised ? before.rlim_cur : DescriptorLimit(); }
+
 std::uint64_t RaiseDescriptorLimit() {
   rlimit now{};
   if (::getrlimit(RLIMIT_NOFILE, &now) != 0) return 0;

@@ -12,6 +12,8 @@ namespace headrace {
 std::uint64_t RaiseDescriptorLimit();
 
 [[nodiscard]] std::uint64_t DescriptorLimit();
+// The soft limit that a program usually has: that from before RaiseDescriptorLimit.
+[[nodiscard]] std::uint64_t UsualDescriptorLimit();
 // How many are open; 0: /proc does not say.
 [[nodiscard]] std::uint64_t OpenDescriptors();
 

@@ -85,7 +85,7 @@ Result<pid_t> Spawn(const SpawnOptions& options) {
   const int error = ::posix_spawnp(&pid, words[0], &settings.files, &settings.attributes,
                                    words.data(), options.environment ? variables.data() : environ);
   if (error == 0) {
-    KeepDescriptorLimitOf(pid);
+    if (!options.raised_limit) KeepDescriptorLimitOf(pid);
     return pid;
   }
   const std::string what = "start " + options.command[0];

@@ -23,6 +23,7 @@ struct SpawnOptions {
   bool close_others = false;                     // no descriptor from 3 on is passed
   bool own_group = false;     // a process group of its own: a Ctrl-C is for its starter alone
   bool reset_signals = true;  // none is blocked or ignored
+  bool raised_limit = false;  // the limit of descriptors stays as RaiseDescriptorLimit has made it
 };
 
 // Starts the program. kNotFound: no such program, or it may not be run. kInvalidArgument: no

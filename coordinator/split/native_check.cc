@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "base/hash.h"
 #include "coordinator/split/splitter.h"
 #include "ops/core/graph.h"
 
@@ -16,7 +17,7 @@ NativeCheck BuiltinNativeCheck() {
     return NativeForm{.pure_prefix = graph.pure_prefix(),
                       .tail = graph.tail(),
                       .files = graph.files(),
-                      .prefix_hash = graph.prefix_hash()};
+                      .prefix_hash = HashBytes(graph.prefix_text())};
   };
 }
 

@@ -15,7 +15,7 @@ struct NativeForm {
   int pure_prefix = 0;  // ops::Graph::pure_prefix: the cache point follows these nodes
   int tail = 0;         // ops::Graph::tail: the trainer may finish samples from this node on
   int files = 1;        // ops::Graph::files: a row of each source has as many
-  // ops::Graph::prefix_hash: of the nodes before the cache points of all pictures.
+  // Of ops::Graph::prefix_text: of the nodes before the cache points of all pictures.
   std::uint64_t prefix_hash = 0;
 };
 // Checks whether nodes have a native form, where the values of some are wanted (none named: of the

@@ -12,17 +12,20 @@
 
 namespace headrace::dataworker {
 
-// What an entry holds: `form` 0 is the encoded bytes, anything else the payload of
-// ops::ChainRunner::RunPrefix for the chain with that prefix_hash().
+// What is kept of a content: zeros are the encoded bytes, anything else the payload of
+// ops::GraphRunner::RunPrefix for the graph with that prefix and those constants. Jobs that do not trust
+// each other share entries, so nobody can make another graph with the same form.
+using EntryForm = std::array<std::uint64_t, 2>;
+
 struct CacheKey {
   ContentIdentity content;
-  std::uint64_t form = 0;
+  EntryForm form{};
 };
 
 // The identity of an entry in the index of a tier: a place (its content may change) and a form.
 struct EntryId {
   std::array<std::uint64_t, 2> place{};
-  std::uint64_t form = 0;
+  EntryForm form{};
   friend bool operator==(const EntryId&, const EntryId&) = default;
 
   [[nodiscard]] static EntryId Of(const CacheKey& key) {
@@ -32,7 +35,7 @@ struct EntryId {
 
 struct HashEntryId {
   std::size_t operator()(const EntryId& id) const noexcept {
-    return MixBits(id.place[1] ^ MixBits(id.place[0] ^ MixBits(id.form)));
+    return MixBits(id.place[1] ^ MixBits(id.place[0] ^ MixBits(id.form[0] ^ MixBits(id.form[1]))));
   }
 };
 

@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kNoQuota = std::uint64_t{1} << 60;
 
 inline CacheKey Key(std::uint64_t inode, std::int64_t version = 0, std::uint64_t form = 7) {
   return {.content = {.place = {1, inode}, .version = {10, static_cast<std::uint64_t>(version), 0}},
-          .form = form};
+          .form = {form, 0}};
 }
 
 // Content that tells from which key and version it is, everywhere.

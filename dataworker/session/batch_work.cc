@@ -105,9 +105,9 @@ void BatchWork::AwaitInputs(std::vector<Unit> units, WorkQueue::Place place) {
     }
   }
   const CacheForm form = setup_.plan->cache_form();
-  SampleInputs::Parts parts{setup_.reads, setup_.asker, nullptr, 0, setup_.clock};
+  SampleInputs::Parts parts{setup_.reads, setup_.asker, nullptr, {}, setup_.clock};
   if (form != CacheForm::kNone) parts.cache = setup_.cache;
-  if (form == CacheForm::kPrefix) parts.form = setup_.plan->graph().prefix_hash();
+  if (form == CacheForm::kPrefix) parts.form = setup_.plan->entry_form();
   auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
   SampleInputs::Get(std::move(parts), std::move(samples),
                     [self, place, waiting = std::make_shared<std::vector<Unit>>(std::move(units))](
@@ -251,7 +251,7 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
     const std::optional<RowAnswer> identity =
         AskNow(*sample.at.source, Ask::kIdentity, sample.at.row, context.file);
     if (identity && identity->status.ok()) {
-      input.key = {identity->sample.content, prefix ? setup_.plan->graph().prefix_hash() : 0};
+      input.key = {identity->sample.content, prefix ? setup_.plan->entry_form() : EntryForm()};
       input.found = setup_.cache->store().Find(setup_.cache->job(), input.key);
       input.asked = true;
     }
@@ -299,7 +299,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   std::size_t payload_bytes = 0;
   for (const TensorSpec& prefix : shapes.prefixes) payload_bytes += prefix.bytes() + overhead;
   // The content that was read, which may be newer than the one that was looked up.
-  const CacheKey key{source.content, setup_.plan->graph().prefix_hash()};
+  const CacheKey key{source.content, setup_.plan->entry_form()};
   auto claim = setup_.cache->store().TryClaim(setup_.cache->job(), key, payload_bytes);
   if (!claim) {
     scratch.Release();

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/pass/digest.h"
 #include "dataworker/source/core/remembered_source.h"
 #include "ops/core/graph_draws.h"
 
@@ -12,6 +14,18 @@ namespace headrace::dataworker {
 namespace {
 
 bool IsComputed(const FieldSpec& field) { return field.kind != FieldSpec::Kind::kArray; }
+
+// The constants count by their bytes: what a plan calls them by is no cryptographic hash.
+EntryForm EntryFormOf(const ops::Graph& graph, const ops::Constants& constants) {
+  const Bytes text = graph.prefix_text();
+  std::vector<ByteSpan> parts = {text};
+  for (const auto& [name, content] : constants) {
+    parts.push_back(AsBytes(name));
+    parts.push_back(content);
+  }
+  const Digest digest = DigestOf(parts);
+  return {digest[0], digest[1]};
+}
 
 }  // namespace
 
@@ -143,6 +157,7 @@ Status CompiledPlan::CompileGraph(const Plan& plan, const wire::Split& split,
     cache_form_ = CacheForm::kNone;
   } else if (split.cache_node > 0) {
     cache_form_ = CacheForm::kPrefix;
+    entry_form_ = EntryFormOf(runner_->graph(), constants);
   } else {
     cache_form_ = all_in_memory ? CacheForm::kNone : CacheForm::kEncoded;
   }

@@ -8,6 +8,7 @@
 
 #include "base/graph.h"
 #include "base/result.h"
+#include "dataworker/cache/cache_entry.h"
 #include "dataworker/session/batch_layout.h"
 #include "dataworker/source/core/source.h"
 #include "ops/core/graph.h"
@@ -67,6 +68,8 @@ class CompiledPlan {
   // For each field which of the graph's values it is; -1: it is a column of the source.
   [[nodiscard]] const std::vector<std::int32_t>& value_of_field() const { return value_of_field_; }
   [[nodiscard]] CacheForm cache_form() const { return cache_form_; }
+  // Of what is kept where cache_form() is kPrefix.
+  [[nodiscard]] const EntryForm& entry_form() const { return entry_form_; }
   // Whether a source waits now: see Source::waits.
   [[nodiscard]] bool waits() const;
   // Has the sources answer what is open. Nobody may ask them after that.
@@ -121,6 +124,7 @@ class CompiledPlan {
   std::optional<ops::GraphRunner> runner_;
   std::optional<ops::GraphRunner> before_tail_;
   CacheForm cache_form_ = CacheForm::kNone;
+  EntryForm entry_form_{};
   bool has_lists_ = false;
   std::optional<std::vector<TensorSpec>> fixed_values_;
 };

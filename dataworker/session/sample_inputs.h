@@ -38,7 +38,7 @@ class SampleInputs : public std::enable_shared_from_this<SampleInputs> {
     std::shared_ptr<SourceReads> reads;
     SourceReads::Asker asker;
     std::shared_ptr<const CacheLease> cache;  // nullptr: the samples are not looked for there
-    std::uint64_t form = 0;                   // of a cache entry: see CacheKey
+    EntryForm form{};                         // of a cache entry: see CacheKey
     Clock* clock = nullptr;
   };
   struct Sample {

@@ -26,7 +26,7 @@ namespace headrace::dataworker {
 
 // What the worker's operator lets sessions do.
 struct Limits {
-  std::uint64_t stage_memory = 0;          // data bytes of each Python process; 0: no limit
+  Confinement stages;                      // of the Python processes that the worker starts
   std::vector<std::string> allowed_roots;  // real paths that files are read below; none: anywhere
   Quotas quotas = {};
 };

@@ -16,9 +16,11 @@ StageBases::Options SessionStage::BaseOptions() const {
   StageBases::Options options;
   options.job = attach.job;
   options.stage = attach.plan.python;
-  options.memory_bytes = environment_.limits.stage_memory;
+  options.confinement = environment_.limits.stages;
   if (attachment_.here()) {
     options.executable = attach.plan.python.executable;
+    // The trainer's own Python on its own host sees what the program sees.
+    options.confinement = options.confinement.WithoutView();
   } else {
     const char* configured = std::getenv("HEADRACE_PYTHON");
     options.executable = configured != nullptr ? configured : "python3";

@@ -1,7 +1,6 @@
 #include "dataworker/stage/python_process.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 
 #include "base/process/spawn.h"
 #include "base/unique_fd.h"
+#include "dataworker/stage/confine/python_places.h"
+#include "dataworker/stage/confine/stage_process.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -39,23 +40,18 @@ std::vector<std::string> Environment(const PythonStage& stage) {
 }  // namespace
 
 Result<std::int64_t> SpawnPython(const std::string& executable, const PythonStage& stage,
-                                 std::uint64_t memory_bytes, int child_fd) {
-  const Result<pid_t> pid = Spawn({
-      .command = {executable, "-m", "headrace.stage.host", std::to_string(kChildFd)},
-      .environment = Environment(stage),
-      .descriptors = {{child_fd, kChildFd}},
-  });
+                                 const Confinement& confinement, int child_fd) {
+  const Result<std::string> program = FindProgram(executable);
+  const Result<pid_t> pid = program.ok()
+                                ? Spawn({.command = StageProcessCommand(
+                                             confinement, {executable, "-m", "headrace.stage.host",
+                                                           std::to_string(kChildFd)}),
+                                         .environment = Environment(stage),
+                                         .descriptors = {{child_fd, kChildFd}},
+                                         .raised_limit = true})
+                                : program.status();
   if (!pid.ok()) {
     return Status(Code::kUnsupported, "Python stage: " + pid.status().message());
-  }
-  if (memory_bytes > 0) {
-    const rlimit limit{memory_bytes, memory_bytes};
-    if (::prlimit(*pid, RLIMIT_DATA, &limit, nullptr) != 0) {
-      const Status status = ErrnoStatus(errno, "limit the memory of a Python stage");
-      ::kill(*pid, SIGKILL);
-      ::waitpid(*pid, nullptr, 0);
-      return status;
-    }
   }
   return *pid;
 }
@@ -68,6 +64,9 @@ std::string ReapPython(std::int64_t pid) {
     const char* name = ::sigdescr_np(WTERMSIG(status));
     return std::string("its Python process was killed by signal: ") +
            (name != nullptr ? name : std::to_string(WTERMSIG(status)));
+  }
+  if (reaped > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kNotConfined) {
+    return "its Python process could not be confined: the log of that worker says why";
   }
   std::string how = "its Python process has ended";
   if (reaped > 0) how += " with exit code " + std::to_string(WEXITSTATUS(status));

@@ -26,7 +26,7 @@ std::string Text(const nlohmann::json& value) {
 ByteSpan NumberBytes(const std::uint64_t& number) { return std::as_bytes(std::span(&number, 1)); }
 
 bool SameInterpreter(const StageBases::Options& a, const StageBases::Options& b) {
-  return a.executable == b.executable && a.job == b.job && a.memory_bytes == b.memory_bytes &&
+  return a.executable == b.executable && a.job == b.job && a.confinement == b.confinement &&
          a.stage.version == b.stage.version && a.stage.sys_path == b.stage.sys_path &&
          a.stage.working_directory == b.stage.working_directory &&
          a.stage.packages == b.stage.packages && a.stage.hash_seed == b.stage.hash_seed;
@@ -128,7 +128,7 @@ Result<std::uint64_t> StageBases::Spawn(const Options& options) {
   base.options = options;
   base.alone = IsAlone(options);
   HR_TRY(base.pid,
-         SpawnPython(options.executable, options.stage, options.memory_bytes, pair.second.get()));
+         SpawnPython(options.executable, options.stage, options.confinement, pair.second.get()));
   base.control = std::move(pair.first);
   const std::string settings = Text({{"version", options.stage.version},
                                      {"sys_path", options.stage.sys_path},

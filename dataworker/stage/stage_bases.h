@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "dataworker/source/core/source.h"
+#include "dataworker/stage/confine/confinement.h"
 #include "dataworker/stage/frame_socket.h"
 #include "net/reactor.h"
 
@@ -38,7 +39,7 @@ class StageBases {
     std::string executable;  // of Python
     JobId job;               // the job that owns the code
     PythonStage stage;
-    std::uint64_t memory_bytes = 0;  // most data of each process; 0: no limit
+    Confinement confinement;  // of each process
   };
   struct Events {
     std::function<void(std::int64_t pid)> on_started;

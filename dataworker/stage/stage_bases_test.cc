@@ -142,7 +142,7 @@ TEST_F(StageBasesTest, WhatTheInterpreterDependsOnTellsThemApart) {
     Serve(options);
   };
   other([](auto& options) { options.job = JobId(2); });
-  other([](auto& options) { options.memory_bytes = std::uint64_t{1} << 30; });
+  other([](auto& options) { options.confinement.memory_bytes = std::uint64_t{1} << 30; });
   other([](auto& options) { options.executable = "python3"; });
   other([](auto& options) { options.stage.sys_path.push_back("/elsewhere"); });
   other([](auto& options) { options.stage.working_directory = "/"; });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "base/version.h"
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/exec/tbb_executor.h"
+#include "dataworker/stage/confine/confine_stages.h"
 #include "dataworker/worker/private_directory.h"
 #include "net/exposure.h"
 #include "schemas/wire/host_identity.h"
@@ -36,6 +38,17 @@ Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& direc
     real.emplace_back(path.get());
   }
   return real;
+}
+
+// The directories by the names that were given and by their real ones: a plan may have either.
+std::vector<std::string> AllNames(const std::vector<std::string>& given,
+                                  const std::vector<std::string>& real) {
+  std::vector<std::string> names = real;
+  for (const std::string& name : given) {
+    names.push_back(std::filesystem::absolute(name).lexically_normal().string());
+    if (names.back().size() > 1 && names.back().ends_with('/')) names.back().pop_back();
+  }
+  return names;
 }
 
 // The tiers that the options name, fastest first. Without any it is the memory tier, without room.
@@ -153,11 +166,12 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                          {.bytes = options.source_ahead_bytes,
                           .rows = static_cast<std::size_t>(std::max(options.source_requests, 1))}});
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
+  HR_TRY(Confinement stages, ConfineStages(options.stages, AllNames(options.allowed_roots, roots)));
   descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
   const std::string token = options.coordinator.empty() ? "" : surroundings_.token;
   service_ = std::make_unique<DataService>(DataService::Parts{
       reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
-      Limits{options.stage_memory, std::move(roots), options.quotas}, memory_, token});
+      Limits{std::move(stages), std::move(roots), options.quotas}, memory_, token});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dataworker/session/quotas.h"
+#include "dataworker/stage/confine/confinement.h"
 
 namespace headrace::dataworker {
 
@@ -37,14 +38,13 @@ struct WorkerOptions {
   std::uint64_t source_ahead_bytes = std::uint64_t{256} << 20;
   std::int32_t source_requests = 256;
   std::int32_t io_threads = 16;  // most threads that wait for files
-  // Most bytes of data (RLIMIT_DATA) of each Python process of a stage; 0: no limit.
-  std::uint64_t stage_memory = 0;
+  StageRules stages = {};
   // What the process may use of this host's memory, cache and all, but without the Python processes of
   // stages. 0: what the host or the container allows, less a part for others.
   std::uint64_t memory_bytes = 0;
   Quotas quotas = {};
   // Files are read only below these directories, after links are followed; none: anywhere. This
-  // binds native plans. Python stages run user code, with this process's rights.
+  // binds native plans, and Python stages where ConfineStages can.
   std::vector<std::string> allowed_roots;
   std::int64_t parent_pid = 0;  // end at once when this process dies; 0: nobody's child
   // Serves trainers of this host and user alone, over sockets that nobody else can reach. Of such

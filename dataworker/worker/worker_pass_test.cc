@@ -72,6 +72,30 @@ TEST_F(PassTest, AJobSendsItsOwnBlobsWhateverAnotherHas) {
   EXPECT_TRUE(second.Next<wire::BatchDone>().status.ok());
 }
 
+TEST_F(PassTest, ATrainerWithAPassSendsNothingForAnotherJobsSession) {
+  TestClient trainer(*worker_), other(*worker_);
+  wire::Attach of_other = attach_;
+  of_other.session = SessionId(78);
+  of_other.job = JobId(6);
+  EXPECT_TRUE(other.Attach(of_other, blobs_).status.ok());
+  wire::Attach first = attach_;
+  first.request = 1;
+  first.pass = PassOf(coordinator_->token(), attach_.job);
+  trainer.Send(first);
+  ASSERT_EQ(trainer.Next<wire::Attached>().needed_blobs.size(), 1U);
+  // What has the hash that the session waits for, and the right size.
+  const auto& [hash, content] = *blobs_.begin();
+  const auto copy = std::make_shared<const Bytes>(content);
+  other.Send(wire::BlobPart{attach_.session, hash, copy->size(), 0}, {{*copy, copy}});
+  wire::BatchRequest request = Request(AllKeys());
+  request.session = of_other.session;
+  other.Send(request);
+  EXPECT_TRUE(other.Next<wire::BatchDone>().status.ok());
+  EXPECT_EQ(trainer.Attach(attach_, blobs_).needed_blobs.size(), 1U) << "it was not taken";
+  trainer.Send(Request(AllKeys()));
+  EXPECT_TRUE(trainer.Next<wire::BatchDone>().status.ok());
+}
+
 TEST_F(PassTest, ASessionIsNotTakenOverWithoutIt) {
   TestClient trainer(*worker_);
   EXPECT_TRUE(trainer.Attach(attach_, blobs_).status.ok());

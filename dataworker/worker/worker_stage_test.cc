@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataworker/stage/fake_stage.h"
+#include "dataworker/worker/forged_hash.h"
 #include "dataworker/worker/worker_fixture.h"
 #include "gmock/gmock.h"
 
@@ -210,10 +211,35 @@ TEST_F(WorkerStageTest, WhatUserCodeReadsIsHeldToTheLimitOfSources) {
   EXPECT_EQ(done.cost.queue_ns, 100'000'000'000U);  // when the first one is paid, it begins
 }
 
+TEST_F(WorkerStageTest, ABundleThatIsForgedToAnothersHashRunsForItsOwnJobAlone) {
+  const Bytes honest = CopyBytes(AsBytes(std::string("base forks")));
+  ForgedHash forge{.text = "of a stranger " + std::string(400, 'x'), .first = 2, .second = 3};
+  forge.To(HashBytes(honest));
+  const Bytes forged = CopyBytes(AsBytes(forge.text));
+  const BlobHash hash = HashBlob(honest);
+  ASSERT_EQ(HashBlob(forged), hash);
+  attach_.plan.python.bundle = hash;
+  wire::Attach stranger = attach_;
+  stranger.session = SessionId(78);
+  stranger.job = JobId(6);
+  for (const bool stranger_first : {true, false}) {
+    TestWorker worker;
+    TestClient mine(worker), theirs(worker);
+    const auto attach_stranger = [&] {
+      EXPECT_EQ(theirs.Attach(stranger, {{hash, forged}}).needed_blobs.size(), 1U);
+      EXPECT_THAT(theirs.Next<wire::Attached>().status.message(), HasSubstr("of a stranger"));
+    };
+    if (stranger_first) attach_stranger();
+    EXPECT_EQ(mine.Attach(attach_, {{hash, honest}}).needed_blobs.size(), 1U);
+    EXPECT_TRUE(Ask(mine, Request(1)).status.ok());
+    if (!stranger_first) attach_stranger();
+  }
+}
+
 TEST_F(WorkerStageTest, MemoryOfUserCodeIsLimitedWhereTheWorkerSaysSo) {
   for (const bool limited : {false, true}) {
     WorkerOptions options;
-    if (limited) options.stage_memory = std::uint64_t{256} << 20;
+    if (limited) options.stages.memory_bytes = std::uint64_t{256} << 20;
     TestWorker worker(options);
     TestClient client(worker);
     ASSERT_TRUE(client.Attach(attach_, blobs_).status.ok());

@@ -60,21 +60,21 @@ void AppendValue(Bytes& out, const T& value) {
   }
 }
 
-std::uint64_t HashNodes(std::span<const Node> nodes, const ClientLibraries& libraries) {
+Bytes TextOf(std::span<const Node> nodes, const ClientLibraries& libraries) {
   Bytes text;
   // Pillow's resize has changed in minor versions too.
   const std::string& pillow = libraries.pillow;
   AppendText(text, pillow.substr(0, pillow.find('.', pillow.find('.') + 1)));
   for (const Node& node : nodes) {
     AppendText(text, node.op);
+    AppendValue(text, static_cast<std::uint64_t>(node.args.size()));
     for (const auto& [name, value] : node.args) {
       AppendText(text, name);
       AppendValue(text, static_cast<std::uint64_t>(value.index()));
       std::visit([&](const auto& v) { AppendValue(text, v); }, value);
     }
-    AppendText(text, "");
   }
-  return HashBytes(text);
+  return text;
 }
 
 }  // namespace
@@ -162,10 +162,10 @@ bool Chain::DrawsSize() const {
   return Shapes(spec, after).ok() && !after.back().known();
 }
 
-void Chain::LimitPrefix(int most) {
-  pure_prefix_ = std::min(pure_prefix_, most);
-  prefix_hash_ =
-      HashNodes(std::span(nodes_).first(static_cast<std::size_t>(pure_prefix_)), libraries_);
+void Chain::LimitPrefix(int most) { pure_prefix_ = std::min(pure_prefix_, most); }
+
+Bytes Chain::prefix_text() const {
+  return TextOf(std::span(nodes_).first(static_cast<std::size_t>(pure_prefix_)), libraries_);
 }
 
 Status Chain::AddGate(std::size_t i) {

@@ -63,8 +63,9 @@ class Chain {
   [[nodiscard]] int pure_prefix() const { return pure_prefix_; }
   // Moves the cache point forward: the prefix has at most `most` nodes. REQUIRES: most >= 1.
   void LimitPrefix(int most);
-  // Identity of that prefix with the library versions that matter: part of the cache key.
-  [[nodiscard]] std::uint64_t prefix_hash() const { return prefix_hash_; }
+  // That prefix with the library versions that matter, all of it. Two prefixes with one text make the same
+  // of a picture, if the plan's constants are the same.
+  [[nodiscard]] Bytes prefix_text() const;
   // The number of nodes before the tail. The tail's nodes map each element by itself (OpSchema::maps),
   // or put elements in another order. They make wider elements, in CHW, of uint8 values. So a
   // receiver of those values can finish a sample (Finisher), with a quarter of the bytes on the
@@ -142,7 +143,6 @@ class Chain {
   int pure_prefix_ = 0;
   int tail_ = 0;
   std::vector<TensorSpec> kinds_;
-  std::uint64_t prefix_hash_ = 0;
 };
 
 }  // namespace headrace::ops

@@ -71,7 +71,7 @@ TEST(Chain, PrefixHashKnowsArgumentsAndPillowButNotTheTail) {
   const auto hash = [](std::int64_t side, bool tail, const std::string& pillow) {
     std::vector<Node> nodes{MakeNode("decode"), MakeNode("resize", {{"size", side}})};
     if (tail) nodes.push_back(MakeNode("to_tensor"));
-    return Chain::Compile(nodes, Libraries(pillow), {})->prefix_hash();
+    return Chain::Compile(nodes, Libraries(pillow), {})->prefix_text();
   };
   EXPECT_EQ(hash(8, false, "13.0.0"), hash(8, true, "13.0.1"));
   EXPECT_NE(hash(8, false, "13.0.0"), hash(9, false, "13.0.0"));

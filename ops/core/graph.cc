@@ -270,13 +270,16 @@ void Graph::ArrangeWords() {
   }
 }
 
-std::uint64_t Graph::prefix_hash() const {
-  if (pictures_.size() == 1) return chain(0).prefix_hash();
-  std::uint64_t hash = 0;
+Bytes Graph::prefix_text() const {
+  Bytes all;
   for (const Picture& picture : pictures_) {
-    hash = MixBits(hash + chain(picture.chains.front()).prefix_hash());
+    const Bytes text = chain(picture.chains.front()).prefix_text();
+    const std::uint64_t size = text.size();
+    const ByteSpan head = std::as_bytes(std::span(&size, 1));
+    all.insert(all.end(), head.begin(), head.end());
+    all.insert(all.end(), text.begin(), text.end());
   }
-  return hash;
+  return all;
 }
 
 std::vector<ExpRange> Graph::exp_ranges() const {

@@ -83,8 +83,8 @@ class Graph {
     const bool plain = chains_.size() == 1 && !values_[0].stacked && !values_[0].squeezed;
     return plain ? chain(0).tail() : 0;
   }
-  // As Chain::prefix_hash, of the prefixes of all pictures.
-  [[nodiscard]] std::uint64_t prefix_hash() const;
+  // As Chain::prefix_text, of the prefixes of all pictures.
+  [[nodiscard]] Bytes prefix_text() const;
   // As Chain::exp_ranges.
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const;
 

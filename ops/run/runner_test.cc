@@ -117,16 +117,16 @@ TEST_F(RunnerTest, WhatIsCachedIsTheWholeImageBehindThePrefix) {
   Compile({resize});
   Bytes whole;
   ASSERT_TRUE(runner_->RunPrefix(file_, context_, &whole).ok());
-  const std::uint64_t key = runner_->chain().prefix_hash();
+  const Bytes key = runner_->chain().prefix_text();
   Compile({resize, crop, MakeNode("to_tensor")});
-  EXPECT_EQ(runner_->chain().prefix_hash(), key);
+  EXPECT_EQ(runner_->chain().prefix_text(), key);
   Bytes payload;
   ASSERT_TRUE(runner_->RunPrefix(file_, context_, &payload).ok());
   EXPECT_EQ(payload, whole);
   EXPECT_EQ(ReadPayload(payload)->image.spec.tensor(), RgbSpec(24, 36));
   // A pure crop is part of the prefix, and of its key.
   Compile({resize, MakeNode("center_crop", {{"size", std::int64_t{9}}}), MakeNode("to_tensor")});
-  EXPECT_NE(runner_->chain().prefix_hash(), key);
+  EXPECT_NE(runner_->chain().prefix_text(), key);
   ASSERT_TRUE(runner_->RunPrefix(file_, context_, &payload).ok());
   EXPECT_EQ(ReadPayload(payload)->image.spec.tensor(), RgbSpec(9, 9));
 }

@@ -16,18 +16,28 @@ from headrace.stage import wire
 from headrace.stage.pickling import unpickle_batch
 from torch.utils.data import default_collate
 
+from .headrace_program import HEADRACE
+
 SLOT = 1 << 20
 
 
 class Base:
     """An interpreter that zygotes are forked from."""
 
-    def __init__(self, version=None, sys_path=None, before="", packages=(), hash_seed=""):
-        """`before`: code that it runs first, as its site might; `hash_seed`: the trainer's."""
+    def __init__(
+        self, version=None, sys_path=None, before="", packages=(), hash_seed="", confined=None
+    ):
+        """`before`: code that it runs first, as its site might; `hash_seed`: the trainer's; `confined`:
+        words for what a worker starts before it; without them it starts as it is."""
         self.control, theirs = socket.socketpair()
-        command = f"{before}\nfrom headrace.stage import host\nhost.main()"
+        code = f"{before}\nfrom headrace.stage import host\nhost.main()"
+        command = [sys.executable, "-c", code]
+        if confined is not None:
+            command = [HEADRACE, "stage-process", *confined, "--", *command]
+        fd = theirs.fileno()
+        as_three = f"import os, sys; os.dup2({fd}, 3); os.execv(sys.argv[1], sys.argv[1:])"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", command, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+            [sys.executable, "-c", as_three, *command, "3"], pass_fds=[fd]
         )
         theirs.close()
         self.control.settimeout(120)

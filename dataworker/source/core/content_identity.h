@@ -4,9 +4,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/buffer.h"
-#include "base/hash.h"
-
 namespace headrace::dataworker {
 
 // Identifies a content without its bytes. The source makes it, and nobody else looks into it. Two
@@ -18,17 +15,9 @@ struct ContentIdentity {
   std::array<std::uint64_t, 3> version{};
   friend bool operator==(const ContentIdentity&, const ContentIdentity&) = default;
 
-  // For a place and a version that are text: a URL and an etag, say.
-  [[nodiscard]] static ContentIdentity OfText(std::string_view place, std::string_view version) {
-    ContentIdentity made;
-    for (std::size_t i = 0; i < made.place.size(); ++i) {
-      made.place[i] = HashBytes(AsBytes(place), i);
-    }
-    for (std::size_t i = 0; i < made.version.size(); ++i) {
-      made.version[i] = HashBytes(AsBytes(version), i);
-    }
-    return made;
-  }
+  // For a place and a version that are text: a URL and an etag, say. They may be a peer's, and nobody can
+  // make others with the same identity.
+  [[nodiscard]] static ContentIdentity OfText(std::string_view place, std::string_view version);
 };
 
 }  // namespace headrace::dataworker

@@ -1,8 +1,11 @@
-"""Contract: a worker whose stages have a user of their own makes the same batches."""
+"""Contract: a worker whose stages are confined, as another user, makes the same batches. The trainer's own
+lanes are as the stock loader's."""
 
 import os
 import shutil
+import socket
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -12,38 +15,70 @@ import torch
 from headrace.loader.seam import state_of
 from headrace.service.report import REPORT
 from support.compare import assert_same
-from support.elsewhere import starting_hosts
+from support.elsewhere import HOST, starting_hosts
 from torch.utils.data import DataLoader, Dataset
 
 
 class Signing(Dataset):
-    """Each user that makes a sample leaves a file."""
+    """Each process that makes a sample says where it is, who it is, and what it can read."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, port):
+        self.folder, self.port = folder, port
 
     def __len__(self):
         return 64
 
     def __getitem__(self, index):
-        (self.folder / str(os.geteuid())).touch()
-        return torch.rand(3), index
+        status = Path("/proc/self/status").read_text()
+        confined = status.partition("Seccomp:")[2].split()[0]
+        secret = "reads" if (self.folder / "secret").exists() else "sees no"
+        data = (self.folder / "data" / "sample").read_text()
+        with socket.create_connection(("127.0.0.1", self.port)) as told:
+            told.sendall(f"{os.uname().nodename}:{os.geteuid()}:{confined}:{secret}".encode())
+        return torch.rand(3), index, len(data)
 
 
 @pytest.fixture
 def folder():
     made = Path(tempfile.mkdtemp())
-    made.chmod(0o777)
+    made.chmod(0o755)
+    (made / "data").mkdir()
+    (made / "data" / "sample").write_text("sample")
+    (made / "secret").touch()
     yield made
     shutil.rmtree(made)
 
 
-def test_stages_of_another_user_make_the_same_batches(monkeypatch, tmp_path, folder):
+@pytest.fixture
+def told():
+    """A port, and what comes there."""
+    server = socket.create_server(("127.0.0.1", 0), backlog=128)
+    seen = set()
+
+    def listen():
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return  # it is over
+            with connection:
+                seen.add(connection.recv(100).decode())
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    yield server.getsockname()[1], seen
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+    thread.join()
+
+
+def test_confined_stages_of_another_user_make_the_same_batches(monkeypatch, tmp_path, folder, told):
     if os.geteuid() != 0:
         pytest.skip("only root starts processes of another user")
+    port, seen = told
 
     def loader_of():
-        return DataLoader(Signing(folder), 2, shuffle=True, num_workers=2)
+        return DataLoader(Signing(folder, port), 2, shuffle=True, num_workers=2)
 
     def epoch(loader):
         torch.manual_seed(5)
@@ -60,9 +95,10 @@ def test_stages_of_another_user_make_the_same_batches(monkeypatch, tmp_path, fol
 
     headrace.pure(Signing)  # whoever makes it, it is the same
     expected = epoch(loader_of())
+    words = f"--stage-user nobody --allow-root {folder / 'data'} --stage-sandbox required"
     with starting_hosts(monkeypatch, tmp_path) as start:
         start("here")
-        start("elsewhere", words="--stage-user nobody")
+        start("elsewhere", words=words)
         headrace.install()
         try:
             loader = loader_of()
@@ -72,4 +108,4 @@ def test_stages_of_another_user_make_the_same_batches(monkeypatch, tmp_path, fol
                 assert_same(epoch(loader), expected)
         finally:
             headrace.uninstall()
-    assert sorted(path.name for path in folder.iterdir()) == ["0", "65534"]
+    assert seen == {f"{os.uname().nodename}:0:0:reads", f"{HOST}:65534:2:sees no"}

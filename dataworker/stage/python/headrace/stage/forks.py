@@ -2,8 +2,6 @@
 
 import ctypes
 import os
-import pwd
-import resource
 import select
 import signal
 import socket
@@ -15,7 +13,6 @@ from . import wire
 from .wire import numbers, receive_any, send
 
 PR_SET_PDEATHSIG = 1
-PR_SET_NO_NEW_PRIVS = 38
 
 
 def die_with_parent() -> None:
@@ -23,31 +20,6 @@ def die_with_parent() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
-
-
-def gain_nothing() -> None:
-    """From here on no program that this process or a child starts has more rights than it has (setuid,
-    file capabilities), and none leaves a picture of its memory. Nobody can undo it."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    words = [ctypes.c_ulong(word) for word in (1, 0, 0, 0)]
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, *words) != 0:
-        raise OSError(ctypes.get_errno(), "PR_SET_NO_NEW_PRIVS")
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def become_user() -> None:
-    """As `headrace worker --stage-user` says. Before die_with_parent, which the kernel forgets with a
-    change of user. Raises OSError, KeyError: what to do is the worker's matter."""
-    name = os.environ.get("HEADRACE_STAGE_USER", "")
-    if not name:
-        return
-    user = pwd.getpwnam(name)
-    if os.geteuid() == user.pw_uid:
-        return  # this interpreter has begun again
-    os.initgroups(name, user.pw_gid)
-    os.setgid(user.pw_gid)
-    os.setuid(user.pw_uid)
-    os.environ.update(HOME=user.pw_dir, USER=name, LOGNAME=name)
 
 
 class Forks(ABC):

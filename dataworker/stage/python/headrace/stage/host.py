@@ -61,13 +61,11 @@ import socket
 import sys
 
 from .base import Base
-from .forks import become_user, die_with_parent, gain_nothing
+from .forks import die_with_parent
 
 
 def main() -> None:
-    become_user()
     die_with_parent()
-    gain_nothing()  # before the first line of a job's code
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trainer's matter
     control = socket.socket(fileno=int(sys.argv[1]))
     try:
