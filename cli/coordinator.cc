@@ -43,6 +43,7 @@ struct Options {
   std::uint64_t cache_bytes = 0;  // for all local workers together
   std::uint64_t stage_memory = 0;
   std::vector<std::string> allowed_roots;
+  std::vector<std::string> allowed_endpoints;
   coordinator::Quotas quotas;
   std::int64_t heartbeat_ms = 1000;
   bool embedded = false;
@@ -76,6 +77,7 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   add("--cache", std::to_string(cache_bytes));
   if (options.stage_memory > 0) add("--stage-memory", std::to_string(options.stage_memory));
   for (const std::string& root : options.allowed_roots) add("--allow-root", root);
+  for (const std::string& endpoint : options.allowed_endpoints) add("--allow-endpoint", endpoint);
   // Private workers end with the trainer, not with its coordinator: an iteration goes on without a
   // coordinator.
   const std::int64_t parent =
@@ -239,7 +241,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   AddSharedThreads(*command, options->threads);
   AddMemory(*command, "--cache", options->cache_bytes,
             "Memory cache of all local workers together, for example 2G [default: 0]");
-  AddLimits(*command, options->stage_memory, options->allowed_roots);
+  AddLimits(*command, options->stage_memory, options->allowed_roots, options->allowed_endpoints);
   for (Quota* quota : options->quotas.All()) AddQuota(*command, *quota);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
       ->check(CLI::Range(10, 60'000))

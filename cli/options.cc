@@ -65,7 +65,8 @@ void AddParentPid(CLI::App& command, std::int64_t& pid) {
 }
 
 void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
-               std::vector<std::string>& allowed_roots) {
+               std::vector<std::string>& allowed_roots,
+               std::vector<std::string>& allowed_endpoints) {
   AddSize(command, "--stage-memory", stage_memory,
           "Most data memory of each Python process that runs a program's own transforms, "
           "for example 4G; Python and torch take about 0.5G of it [default: no limit]");
@@ -80,10 +81,18 @@ void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
       ->type_name("NAME");
   command
       .add_option("--allow-root", allowed_roots,
-                  "Read files below this directory only, links followed; may be repeated. It does "
-                  "not bind a program's own Python code [default: anywhere]")
+                  "Read files below this directory only, links followed, and objects below this "
+                  "base only (s3://BUCKET/PREFIX); may be repeated. It does not bind a program's "
+                  "own Python code [default: anywhere]")
       ->allow_extra_args(false)
-      ->type_name("DIR");
+      ->type_name("DIR|URL");
+  command
+      .add_option("--allow-endpoint", allowed_endpoints,
+                  "Read objects from this store even if it is on this host or its network, or "
+                  "without TLS, and sign requests to it with this process's AWS credentials; may "
+                  "be repeated [default: $HEADRACE_ALLOW_ENDPOINTS, $AWS_ENDPOINT_URL and AWS]")
+      ->allow_extra_args(false)
+      ->type_name("HOST[:PORT]");
 }
 
 }  // namespace headrace::cli

@@ -51,8 +51,9 @@ void AddQuota(CLI::App& command, Quota& quota);
 // Adds --insecure for a server.
 void AddInsecure(CLI::App& command, bool& insecure);
 void AddParentPid(CLI::App& command, std::int64_t& pid);
-// Adds --stage-memory and --allow-root; see dataworker::WorkerOptions.
+// Adds --stage-memory, --allow-root and --allow-endpoint; see dataworker::WorkerOptions.
 void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
-               std::vector<std::string>& allowed_roots);
+               std::vector<std::string>& allowed_roots,
+               std::vector<std::string>& allowed_endpoints);
 
 }  // namespace headrace::cli

@@ -18,6 +18,7 @@
 #include "dataworker/exec/tbb_executor.h"
 #include "dataworker/worker/private_directory.h"
 #include "net/exposure.h"
+#include "remote/options.h"
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::dataworker {
@@ -30,6 +31,10 @@ constexpr Duration kDrainPatience = std::chrono::seconds(30);
 Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& directories) {
   std::vector<std::string> real;
   for (const std::string& directory : directories) {
+    if (directory.find("://") != std::string::npos) {  // a base of objects
+      real.push_back(directory);
+      continue;
+    }
     const std::unique_ptr<char, decltype(&std::free)> path(::realpath(directory.c_str(), nullptr),
                                                            &std::free);
     if (!path) return ErrnoStatus(errno, "--allow-root " + directory);
@@ -143,6 +148,8 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                        .usage = surroundings_.thread_usage});
   queue_->SetSourceLimit(options.source_bytes_per_second);
   io_ = std::make_unique<IoExecutor>(std::max(options.io_threads, 1));
+  HR_TRY(remote::ClientOptions reach, remote::OptionsOfProcess(options.allowed_endpoints));
+  objects_ = std::make_unique<remote::ObjectClient>(std::move(reach));
   reads_ = std::make_shared<SourceReads>(
       SourceReads::Parts{*queue_,
                          reactor_.clock(),
@@ -156,7 +163,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
   const std::string token = options.coordinator.empty() ? "" : surroundings_.token;
   service_ = std::make_unique<DataService>(DataService::Parts{
-      reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
+      reactor_, *executor_, *queue_, sources, *io_, *objects_, reads_, cache_, info_.host,
       Limits{options.stage_memory, std::move(roots), options.quotas}, memory_, token});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
@@ -206,6 +213,7 @@ Worker::~Worker() {
   // answered by the sources, or by the last tasks of the io threads.
   if (reads_) reads_->Stop();
   if (io_) io_->Stop();
+  if (objects_) objects_->Stop();
   if (cache_) cache_->Stop();
   service_.reset();
   // ZeroMQ does not remove it.
