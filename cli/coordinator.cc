@@ -77,7 +77,7 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   add("--cache", std::to_string(cache_bytes));
   if (options.stage_memory > 0) add("--stage-memory", std::to_string(options.stage_memory));
   for (const std::string& root : options.allowed_roots) add("--allow-root", root);
-  for (const std::string& endpoint : options.allowed_endpoints) add("--allow-endpoint", endpoint);
+  for (const std::string& store : options.allowed_endpoints) add("--allow-endpoint", store);
   // Private workers end with the trainer, not with its coordinator: an iteration goes on without a
   // coordinator.
   const std::int64_t parent =

@@ -79,12 +79,12 @@ TEST_F(ObjectsSource, AHeaderThatIsFarOffIsReadWithASecondRequest) {
   const RowAnswer near = Get(**source, Ask::kSpec, 0);
   ASSERT_TRUE(near.status.ok()) << near.status.ToString();
   EXPECT_EQ(server_.queries().size(), 1U);
-  EXPECT_EQ(server_.queries()[0].Header("range"), "bytes=0-16383");
+  EXPECT_EQ(server_.queries()[0].Header("range"), "bytes=0-4095");
   const RowAnswer far = Get(**source, Ask::kSpec, 1);
   ASSERT_TRUE(far.status.ok()) << far.status.ToString();
   EXPECT_EQ(far.spec.dims[0], 4);
   EXPECT_EQ(server_.queries().size(), 3U);
-  EXPECT_EQ(far.bytes_read, 16'384U + 20'032U);
+  EXPECT_EQ(far.bytes_read, 4'096U + 20'032U);
 }
 
 TEST_F(ObjectsSource, ANameThatLeavesTheBaseIsNotAskedFor) {

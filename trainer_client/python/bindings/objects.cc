@@ -92,7 +92,7 @@ class ObjectReader {
     }
     const ObjectAnswer& answer = *waiting->answer;
     Check(answer.status);
-    return {answer.bytes.data(), answer.bytes.size()};
+    return nb::bytes(answer.bytes.data(), answer.bytes.size());
   }
 
   std::shared_ptr<const remote::Store> store_;

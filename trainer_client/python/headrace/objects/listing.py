@@ -111,6 +111,4 @@ def folders_of(store: Store) -> dict[str, PackedNames]:
 
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         names = pool.map(names_of, found)
-        return {
-            folder[len(prefix) : -1]: of for folder, of in zip(found, names, strict=True)
-        }
+        return {folder[len(prefix) : -1]: of for folder, of in zip(found, names, strict=True)}
