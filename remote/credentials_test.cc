@@ -31,14 +31,14 @@ TEST(Credentials, TheEnvironmentComesBeforeAProfile) {
   const auto found = Find({{"AWS_ACCESS_KEY_ID", "AKIAENV"},
                            {"AWS_SECRET_ACCESS_KEY", "env-secret"},
                            {"AWS_SESSION_TOKEN", "env-token"},
-                           {"HOME", "/home/u"}},
-                          {{"/home/u/.aws/credentials", kFile}});
+                           {"HOME", "/u"}},
+                          {{"/u/.aws/credentials", kFile}});
   ASSERT_TRUE(found.ok() && *found);
   EXPECT_EQ(**found, (Credentials{"AKIAENV", "env-secret", "env-token"}));
 }
 
 TEST(Credentials, AProfileIsFoundByItsName) {
-  const auto usual = Find({{"HOME", "/home/u"}}, {{"/home/u/.aws/credentials", kFile}});
+  const auto usual = Find({{"HOME", "/u"}}, {{"/u/.aws/credentials", kFile}});
   ASSERT_TRUE(usual.ok() && *usual);
   EXPECT_EQ(**usual, (Credentials{"AKIADEFAULT", "def/ault+secret=", ""}));
   const auto lab =
@@ -48,7 +48,7 @@ TEST(Credentials, AProfileIsFoundByItsName) {
 }
 
 TEST(Credentials, NoneIsNoError) {
-  for (const auto& found : {Find({}), Find({{"HOME", "/home/u"}})}) {
+  for (const auto& found : {Find({}), Find({{"HOME", "/u"}})}) {
     ASSERT_TRUE(found.ok());
     EXPECT_FALSE(*found);
   }

@@ -77,6 +77,20 @@ TEST(ObjectClient, AnObjectThatChangesWhileItIsReadIsReadAgain) {
   EXPECT_EQ(AsText(answer.bytes), after);
 }
 
+TEST(ObjectClient, PartsOfAnotherVersionAreNoticedWhereTheStoreIgnoresConditions) {
+  const std::string before = RandomText(100'000);
+  const std::string after(100'000, 'y');
+  std::atomic<int> asked = 0;
+  FakeHttp server([&](FakeHttp::Query query) {
+    query.headers.erase("if-match");
+    return ++asked <= 4 ? ReplyWith(query, before, "\"v1\"") : ReplyWith(query, after, "\"v2\"");
+  });
+  ClientOptions options = OptionsFor(server);
+  options.part_bytes = 8192;
+  ObjectClient client(options);
+  EXPECT_EQ(AsText(Ask(client, RequestFor(server, {}, "x")).bytes), after);
+}
+
 TEST(ObjectClient, AStoreThatIgnoresRangesIsReadWhole) {
   const std::string object = RandomText(100'000);
   FakeHttp server([&](const FakeHttp::Query&) {
@@ -197,6 +211,8 @@ TEST(ObjectClient, AnInternalAddressIsRefusedWhereItIsConnectedTo) {
   FakeHttp server([&](const FakeHttp::Query& query) { return ReplyWith(query, "x", "\"v\""); });
   ClientOptions options = OptionsFor(server);
   options.rules = {};
+  options.retry.most_tries = 1;
+  options.limits.whole = std::chrono::seconds(2);
   ObjectClient client(options);
   // Also by a name that only the resolver turns into one. TLS, since plain requests go nowhere else.
   for (const char* host :
@@ -208,7 +224,23 @@ TEST(ObjectClient, AnInternalAddressIsRefusedWhereItIsConnectedTo) {
   }
   const ObjectAnswer plain = Ask(client, RequestFor(server, {}, "x"));
   EXPECT_EQ(plain.status.detail(), Detail::kNotAllowed) << plain.status.ToString();
+  EXPECT_THAT(plain.status.message(), HasSubstr("without TLS"));
   EXPECT_EQ(server.connections(), 0U);
+}
+
+TEST(ObjectClient, CredentialsAreNotEvenLookedUpForOtherEndpoints) {
+  FakeHttp server([&](const FakeHttp::Query& query) { return ReplyWith(query, "x", "\"v\""); });
+  ClientOptions options = OptionsFor(server);
+  options.rules = {};
+  std::atomic<int> lookups = 0;
+  options.credentials.variable = [&](const char*) {
+    ++lookups;
+    return std::optional<std::string>("word");
+  };
+  ObjectClient client(options);
+  const StoreSpec spec{.base = "s3://bucket", .endpoint = "https://" + server.authority()};
+  EXPECT_FALSE(Ask(client, RequestFor(server, spec, "x")).status.ok());
+  EXPECT_EQ(lookups, 0);
 }
 
 TEST(ObjectClient, RequestsAreSignedForEndpointsThatAreNamedAlone) {

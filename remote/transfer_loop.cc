@@ -31,8 +31,6 @@ TransferLoop::TransferLoop(ClientOptions options)
     : options_(std::move(options)), multi_(curl_multi_init()) {
   HR_CHECK(multi_ != nullptr);
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-  curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS,
-                    static_cast<long>(options_.host_requests));
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(4 * options_.host_requests));
 }
 

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import http.server
 import random
+import socket
 import subprocess
 import sys
 import threading
@@ -26,13 +27,6 @@ class Bucket:
     endpoint: str
     key_id: str
     secret: str
-    client: Any  # boto3's
-
-    def upload(self, folder: Path, prefix: str) -> None:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                key = f"{prefix}/{path.relative_to(folder)}"
-                self.client.put_object(Bucket=BUCKET, Key=key, Body=path.read_bytes())
 
     def environment(self) -> dict[str, str]:
         return {
@@ -43,24 +37,38 @@ class Bucket:
         }
 
 
-@contextlib.contextmanager
-def moto() -> Iterator[Bucket]:
-    """A bucket of moto's that takes no request without a right signature."""
-    import boto3
+# In a process of its own: what boto3 imports runs at each fork, and code of the program's then stays
+# with the stock loader's workers.
+_FILL = """
+import json, pathlib, sys
+import boto3
+endpoint, bucket, folder, prefix = sys.argv[1:]
+given = {"endpoint_url": endpoint, "region_name": "us-east-1"}
+iam = boto3.client("iam", aws_access_key_id="none", aws_secret_access_key="none", **given)
+iam.create_user(UserName="tester")
+key = iam.create_access_key(UserName="tester")["AccessKey"]
+statement = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
+policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+iam.put_user_policy(UserName="tester", PolicyName="all", PolicyDocument=policy)
+key_id, secret = key["AccessKeyId"], key["SecretAccessKey"]
+s3 = boto3.client("s3", aws_access_key_id=key_id, aws_secret_access_key=secret, **given)
+s3.create_bucket(Bucket=bucket)
+folder = pathlib.Path(folder)
+for path in folder.rglob("*.*"):
+    s3.put_object(Bucket=bucket, Key=f"{prefix}/{path.relative_to(folder)}", Body=path.read_bytes())
+print(key_id, secret)
+"""
 
+
+@contextlib.contextmanager
+def moto(folder: Path, prefix: str) -> Iterator[Bucket]:
+    """A bucket of moto's with a folder's files, which takes no request without a right signature."""
     port = free_port()
     endpoint = f"http://127.0.0.1:{port}"
+    server = "import moto.server; moto.server.main()"
     # Its first requests are taken from anybody: they make the user.
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import moto.server; moto.server.main()",
-            "-H",
-            "127.0.0.1",
-            "-p",
-            str(port),
-        ],
+        [sys.executable, "-c", server, "-H", "127.0.0.1", "-p", str(port)],
         env=clean_environment(INITIAL_NO_AUTH_ACTION_COUNT="3"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -68,26 +76,15 @@ def moto() -> Iterator[Bucket]:
     )
     try:
         wait_for(lambda: _answers(port), "moto", 60)
-        given = {"endpoint_url": endpoint, "region_name": "us-east-1"}
-        iam = boto3.client("iam", aws_access_key_id="none", aws_secret_access_key="none", **given)
-        iam.create_user(UserName="tester")
-        key = iam.create_access_key(UserName="tester")["AccessKey"]
-        policy = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}'
-        iam.put_user_policy(UserName="tester", PolicyName="all", PolicyDocument=policy)
-        key_id, secret = key["AccessKeyId"], key["SecretAccessKey"]
-        s3 = boto3.client("s3", aws_access_key_id=key_id, aws_secret_access_key=secret, **given)
-        s3.create_bucket(Bucket=BUCKET)
-        yield Bucket(endpoint, key_id, secret, s3)
-        s3.close()
-        iam.close()
+        fill = [sys.executable, "-c", _FILL, endpoint, BUCKET, str(folder), prefix]
+        filled = subprocess.run(fill, check=True, capture_output=True, text=True, timeout=100)
+        yield Bucket(endpoint, *filled.stdout.split())
     finally:
         process.kill()
         process.wait()
 
 
 def _answers(port: int) -> bool:
-    import socket
-
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
         return True
     return False

