@@ -44,6 +44,7 @@ struct Options {
   std::uint64_t cache_bytes = 0;  // for all local workers together
   dataworker::StageRules stages;
   std::vector<std::string> allowed_roots;
+  std::vector<std::string> allowed_endpoints;
   coordinator::Quotas quotas;
   std::int64_t heartbeat_ms = 1000;
   bool embedded = false;
@@ -75,7 +76,8 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   if (options.insecure) command.emplace_back("--insecure");
   add("--threads", std::to_string(ThreadsOfWorker(options)));
   add("--cache", std::to_string(cache_bytes));
-  for (std::string& word : LimitWords(options.stages, options.allowed_roots)) {
+  for (std::string& word :
+       LimitWords(options.stages, options.allowed_roots, options.allowed_endpoints)) {
     command.push_back(std::move(word));
   }
   // Private workers end with the trainer, not with its coordinator: an iteration goes on without a
@@ -244,7 +246,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   AddSharedThreads(*command, options->threads);
   AddMemory(*command, "--cache", options->cache_bytes,
             "Memory cache of all local workers together, for example 2G [default: 0]");
-  AddLimits(*command, options->stages, options->allowed_roots);
+  AddLimits(*command, options->stages, options->allowed_roots, options->allowed_endpoints);
   for (Quota* quota : options->quotas.All()) AddQuota(*command, *quota);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
       ->check(CLI::Range(10, 60'000))

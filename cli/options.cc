@@ -73,7 +73,8 @@ void AddParentPid(CLI::App& command, std::int64_t& pid) {
 }
 
 void AddLimits(CLI::App& command, dataworker::StageRules& stages,
-               std::vector<std::string>& allowed_roots) {
+               std::vector<std::string>& allowed_roots,
+               std::vector<std::string>& allowed_endpoints) {
   AddSize(command, "--stage-memory", stages.memory_bytes,
           "Most data memory of each Python process that runs a program's own transforms, "
           "for example 4G; Python and torch take about 0.5G of it [default: no limit]");
@@ -100,14 +101,23 @@ void AddLimits(CLI::App& command, dataworker::StageRules& stages,
   command
       .add_option(
           "--allow-root", allowed_roots,
-          "Read files below this directory only, links followed; may be repeated. It binds a "
-          "program's own Python code where the kernel gives it [default: anywhere]")
+          "Read files below this directory only, links followed, and objects below this base only "
+          "(s3://BUCKET/PREFIX); may be repeated. Directories bind a program's own Python code "
+          "where the kernel gives it [default: anywhere]")
       ->allow_extra_args(false)
-      ->type_name("DIR");
+      ->type_name("DIR|URL");
+  command
+      .add_option("--allow-endpoint", allowed_endpoints,
+                  "Read objects from this store even if it is on this host or its network, or "
+                  "without TLS, and sign requests to it with this process's AWS credentials; may "
+                  "be repeated [default: $HEADRACE_ALLOW_ENDPOINTS, $AWS_ENDPOINT_URL and AWS]")
+      ->allow_extra_args(false)
+      ->type_name("HOST[:PORT]");
 }
 
 std::vector<std::string> LimitWords(const dataworker::StageRules& stages,
-                                    const std::vector<std::string>& allowed_roots) {
+                                    const std::vector<std::string>& allowed_roots,
+                                    const std::vector<std::string>& allowed_endpoints) {
   std::vector<std::string> words;
   const auto add = [&](const char* name, std::string value) {
     words.emplace_back(name);
@@ -121,6 +131,7 @@ std::vector<std::string> LimitWords(const dataworker::StageRules& stages,
   add("--stage-open-files", std::to_string(stages.open_files));
   add("--stage-processes", std::to_string(stages.processes));
   for (const std::string& root : allowed_roots) add("--allow-root", root);
+  for (const std::string& store : allowed_endpoints) add("--allow-endpoint", store);
   return words;
 }
 

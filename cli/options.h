@@ -52,12 +52,14 @@ void AddQuota(CLI::App& command, Quota& quota);
 // Adds --insecure for a server.
 void AddInsecure(CLI::App& command, bool& insecure);
 void AddParentPid(CLI::App& command, std::int64_t& pid);
-// Adds --stage-memory and the other limits of Python stages, and --allow-root; see
+// Adds --stage-memory and the other limits of Python stages, --allow-root and --allow-endpoint; see
 // dataworker::WorkerOptions.
 void AddLimits(CLI::App& command, dataworker::StageRules& stages,
-               std::vector<std::string>& allowed_roots);
+               std::vector<std::string>& allowed_roots,
+               std::vector<std::string>& allowed_endpoints);
 // The words of a worker's command line that say the same.
-[[nodiscard]] std::vector<std::string> LimitWords(const dataworker::StageRules& stages,
-                                                  const std::vector<std::string>& allowed_roots);
+[[nodiscard]] std::vector<std::string> LimitWords(
+    const dataworker::StageRules& stages, const std::vector<std::string>& allowed_roots,
+    const std::vector<std::string>& allowed_endpoints);
 
 }  // namespace headrace::cli

@@ -64,7 +64,7 @@ void AddWorker(CLI::App& app, Action& chosen) {
             "program's own Python code [default: what the host or the container allows, less a "
             "sixteenth]");
   for (Quota* quota : options->quotas.All()) AddQuota(*command, *quota);
-  AddLimits(*command, options->stages, options->allowed_roots);
+  AddLimits(*command, options->stages, options->allowed_roots, options->allowed_endpoints);
   AddParentPid(*command, options->parent_pid);
   command->add_flag("--local", options->local,
                     "Serve programs of this host and user alone; wait while another such worker "

@@ -69,7 +69,7 @@ Status CompiledPlan::OpenSources(const Plan& plan, const BlobLookup& blob,
                                  const SourceSupport& support) {
   if (plan.leaves.empty()) return InvalidArgument("a plan without sources");
   const SourceRegistry::Environment environment{blob, &ops::ChainRunner::ReadHeader,
-                                                support.allowed_roots, support.io};
+                                                support.allowed_roots, support.io, support.objects};
   std::int64_t end = 0;
   for (const SourceLeaf& leaf : plan.leaves) {
     HR_TRY(auto source, support.registry->Make(leaf, environment));

@@ -30,6 +30,7 @@ struct SourceSupport {
   std::vector<std::string> allowed_roots = {};  // see SourceRegistry::Environment
   IoExecutor* io = nullptr;
   Clock* clock = &Clock::Real();
+  remote::ObjectClient* objects = nullptr;
 };
 
 // A plan that is ready to run: sources opened, nodes compiled, columns checked. Immutable;

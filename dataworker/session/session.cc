@@ -146,7 +146,8 @@ void Session::Compile() {
   environment_.executor.Submit(
       [plan = attach.plan, split = attach.split, blobs = blobs_.here(),
        support = SourceSupport{&environment_.sources, environment_.limits.allowed_roots,
-                               &environment_.io, &environment_.reactor.clock()},
+                               &environment_.io, &environment_.reactor.clock(),
+                               &environment_.objects},
        compiled](ThreadContext&) {
         const auto find = [&blobs](BlobHash hash) {
           const auto found = blobs.find(hash);

@@ -41,6 +41,7 @@ struct SessionEnvironment {
   WorkQueue& queue;
   const SourceRegistry& sources;
   IoExecutor& io;
+  remote::ObjectClient& objects;
   std::shared_ptr<SourceReads> reads;
   std::shared_ptr<SampleStore> cache;
   BlobTable& blobs;

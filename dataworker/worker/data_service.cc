@@ -51,6 +51,7 @@ DataService::DataService(const Parts& parts)
           .queue = parts.queue,
           .sources = parts.sources,
           .io = parts.io,
+          .objects = parts.objects,
           .reads = parts.reads,
           .cache = parts.cache,
           .blobs = blobs_,

@@ -28,6 +28,7 @@ class DataService {
     WorkQueue& queue;
     const SourceRegistry& sources;
     IoExecutor& io;
+    remote::ObjectClient& objects;
     std::shared_ptr<SourceReads> reads;
     std::shared_ptr<SampleStore> cache;
     wire::HostIdentity host;  // of this process

@@ -20,6 +20,7 @@
 #include "dataworker/stage/confine/confine_stages.h"
 #include "dataworker/worker/private_directory.h"
 #include "net/exposure.h"
+#include "remote/options.h"
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::dataworker {
@@ -32,23 +33,16 @@ constexpr Duration kDrainPatience = std::chrono::seconds(30);
 Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& directories) {
   std::vector<std::string> real;
   for (const std::string& directory : directories) {
+    if (directory.find("://") != std::string::npos) {  // a base of objects
+      real.push_back(directory);
+      continue;
+    }
     const std::unique_ptr<char, decltype(&std::free)> path(::realpath(directory.c_str(), nullptr),
                                                            &std::free);
     if (!path) return ErrnoStatus(errno, "--allow-root " + directory);
     real.emplace_back(path.get());
   }
   return real;
-}
-
-// The directories by the names that were given and by their real ones: a plan may have either.
-std::vector<std::string> AllNames(const std::vector<std::string>& given,
-                                  const std::vector<std::string>& real) {
-  std::vector<std::string> names = real;
-  for (const std::string& name : given) {
-    names.push_back(std::filesystem::absolute(name).lexically_normal().string());
-    if (names.back().size() > 1 && names.back().ends_with('/')) names.back().pop_back();
-  }
-  return names;
 }
 
 // The tiers that the options name, fastest first. Without any it is the memory tier, without room.
@@ -156,6 +150,8 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                        .usage = surroundings_.thread_usage});
   queue_->SetSourceLimit(options.source_bytes_per_second);
   io_ = std::make_unique<IoExecutor>(std::max(options.io_threads, 1));
+  HR_TRY(remote::ClientOptions reach, remote::OptionsOfProcess(options.allowed_endpoints));
+  objects_ = std::make_unique<remote::ObjectClient>(std::move(reach));
   reads_ = std::make_shared<SourceReads>(
       SourceReads::Parts{*queue_,
                          reactor_.clock(),
@@ -166,11 +162,11 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                          {.bytes = options.source_ahead_bytes,
                           .rows = static_cast<std::size_t>(std::max(options.source_requests, 1))}});
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
-  HR_TRY(Confinement stages, ConfineStages(options.stages, AllNames(options.allowed_roots, roots)));
+  HR_TRY(Confinement stages, ConfineStages(options.stages, RootsOfView(options.allowed_roots, roots)));
   descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
   const std::string token = options.coordinator.empty() ? "" : surroundings_.token;
   service_ = std::make_unique<DataService>(DataService::Parts{
-      reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
+      reactor_, *executor_, *queue_, sources, *io_, *objects_, reads_, cache_, info_.host,
       Limits{std::move(stages), std::move(roots), options.quotas}, memory_, token});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
@@ -220,6 +216,7 @@ Worker::~Worker() {
   // answered by the sources, or by the last tasks of the io threads.
   if (reads_) reads_->Stop();
   if (io_) io_->Stop();
+  if (objects_) objects_->Stop();
   if (cache_) cache_->Stop();
   service_.reset();
   // ZeroMQ does not remove it.

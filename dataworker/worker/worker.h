@@ -21,6 +21,7 @@
 #include "dataworker/worker/worker_main.h"
 #include "net/descriptor_watch.h"
 #include "net/reactor.h"
+#include "remote/object_client.h"
 #include "schemas/wire/control.h"
 
 namespace headrace::dataworker {
@@ -87,6 +88,7 @@ class Worker {
   std::string arena_path_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<IoExecutor> io_;
+  std::unique_ptr<remote::ObjectClient> objects_;
   std::shared_ptr<SampleStore> cache_;
   std::uint64_t memory_limit_ = 0;  // of the process
   std::shared_ptr<WorkerMemory> memory_;

@@ -43,9 +43,14 @@ struct WorkerOptions {
   // stages. 0: what the host or the container allows, less a part for others.
   std::uint64_t memory_bytes = 0;
   Quotas quotas = {};
-  // Files are read only below these directories, after links are followed; none: anywhere. This
-  // binds native plans, and Python stages where ConfineStages can.
+  // Files are read only below these directories, after links are followed, and objects only below those
+  // that are bases ("s3://bucket/prefix"); none: anywhere. This binds native plans, and Python stages
+  // where ConfineStages can.
   std::vector<std::string> allowed_roots;
+  // Stores that plans may name though they are at an address of this host or its network, or without
+  // TLS; and to which it signs requests with its own credentials. See remote::EndpointRules. Those
+  // of the environment come to them: remote::OptionsOfProcess.
+  std::vector<std::string> allowed_endpoints;
   std::int64_t parent_pid = 0;  // end at once when this process dies; 0: nobody's child
   // Serves trainers of this host and user alone, over sockets that nobody else can reach. Of such
   // workers of a coordinator one works at a time (AwaitLocalTurn), and none if the host has another

@@ -10,6 +10,7 @@ debian_packages() {
       echo ca-certificates cmake ninja-build g++ pkg-config ccache binutils
       echo libzmq3-dev cppzmq-dev libflatbuffers-dev flatbuffers-compiler
       echo libjpeg62-turbo-dev libpng-dev libdeflate-dev zlib1g-dev libtbb-dev libxxhash-dev libsodium-dev libseccomp-dev libsqlite3-dev
+      echo libcurl4-openssl-dev
       echo libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
       echo libgtest-dev libgmock-dev libopencv-core-dev libopencv-imgproc-dev
       echo python3 python3-dev python3-venv patchelf

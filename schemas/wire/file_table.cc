@@ -35,6 +35,19 @@ Bytes EncodeFileTable(const FileTable& table) {
   return TakeBody(builder);
 }
 
+Bytes EncodeFileTable(const std::string& root, const PackedPaths& paths) {
+  HR_CHECK(paths.ends.size() == paths.labels.size());
+  HR_CHECK(FileTableFits(paths.ends.size(), paths.pool.size()));
+  Builder builder(paths.pool.size() + 12 * paths.ends.size() + root.size() + 256);
+  const auto pool = builder.CreateVector(reinterpret_cast<const std::uint8_t*>(paths.pool.data()),
+                                         paths.pool.size());
+  const auto ends = builder.CreateVector(paths.ends.data(), paths.ends.size());
+  const auto labels = builder.CreateVector(paths.labels.data(), paths.labels.size());
+  const auto text = WriteText(builder, root);
+  builder.Finish(fb::CreateFileTable(builder, text, ends, pool, labels), fb::FileTableIdentifier());
+  return TakeBody(builder);
+}
+
 Result<FileTableView> FileTableView::Open(ByteSpan bytes) {
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::int64_t) != 0) {
     return InvalidArgument("file table at an odd address");

@@ -7,6 +7,23 @@ namespace {
 
 using ::testing::HasSubstr;
 
+TEST(FileTable, PackedPathsMakeTheSameTable) {
+  const FileTable table{.root = "s3://b/p/", .paths = {"a/1", "", "b/22"}, .labels = {3, -1, 7}};
+  const std::uint32_t ends[] = {3, 3, 7};
+  const Bytes packed =
+      EncodeFileTable(table.root, {.pool = "a/1b/22", .ends = ends, .labels = table.labels});
+  const Result<FileTableView> view = FileTableView::Open(packed);
+  const Bytes usual = EncodeFileTable(table);
+  const Result<FileTableView> same = FileTableView::Open(usual);
+  ASSERT_TRUE(view.ok() && same.ok());
+  ASSERT_EQ(view->size(), 3);
+  for (std::int64_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(view->Path(row), same->Path(row));
+    EXPECT_EQ(view->Label(row), same->Label(row));
+  }
+  EXPECT_EQ(view->Path(2), "s3://b/p/b/22");
+}
+
 TEST(FileTable, PathsAndLabelsComeBack) {
   const FileTable table{.root = "/data/train",
                         .paths = {"a/1.jpg", "", "/else/2.jpg", "b/\xff.jpg"},

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <string>
 #include <variant>
 #include <vector>
@@ -93,6 +94,15 @@ struct FileTable {
 }
 // REQUIRES: as many labels as paths, and FileTableFits.
 [[nodiscard]] Bytes EncodeFileTable(const FileTable& table);
+// The same of paths that lie one after the other: path i ends at ends[i]. Without a string for each.
+struct PackedPaths {
+  std::string_view pool;
+  std::span<const std::uint32_t> ends;
+  std::span<const std::int64_t> labels;
+};
+// REQUIRES: as many labels as ends, which never fall, and the last of which is the pool's size;
+// FileTableFits.
+[[nodiscard]] Bytes EncodeFileTable(const std::string& root, const PackedPaths& paths);
 // A verified view that does not copy, and reads path i in O(1). The bytes must outlive it and begin
 // at a multiple of 8 (as in a vector or a mapping).
 class FileTableView {

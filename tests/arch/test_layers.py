@@ -11,14 +11,15 @@ PIXELS = LIGHT | {"ops/vision"}
 SERVICE = {"base", "schemas", "net"}
 ALLOWED = {
     "base": set(),
+    "remote": {"base"},
     "schemas": {"base"},
     "net": {"base", "schemas"},
     "ops/torch": {"base"},
     "ops/core": {"base", "ops/torch"},
     "ops/vision": {"base", *LIGHT},
     "ops/*": {"base", *PIXELS},
-    "dataworker": {*SERVICE, *PIXELS, "ops/*"},
-    "trainer_client": {*SERVICE, *LIGHT},
+    "dataworker": {"remote", *SERVICE, *PIXELS, "ops/*"},
+    "trainer_client": {"remote", *SERVICE, *LIGHT},
     "coordinator": {*SERVICE, *LIGHT},
     "simulate": {*SERVICE, "coordinator"},
     # The program `headrace`, which is the worker too.
@@ -39,7 +40,8 @@ FENCES = {
     r"^sqlite3\.h$": ("coordinator/state/",),
     r"^spdlog/|^fmt/": ("base/log",),
     r"^xxhash\.h$": ("base/hash",),
-    r"^sodium": ("base/pass/",),
+    r"^sodium": ("base/pass/", "remote/"),
+    r"^curl/": ("remote/",),
     r"^CLI/": ("cli/",),
     r"^nanobind/|^pybind11/|^Python\.h$": (
         "trainer_client/python/",
@@ -54,6 +56,7 @@ THREADS_ALLOWED = (
     "net/reactor",
     "dataworker/exec/",
     "coordinator/state/journal",
+    "remote/object_client",
 )
 
 

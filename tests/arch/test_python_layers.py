@@ -12,6 +12,7 @@ ORDER = (
     ("errors", "declared", "version"),  # files of their own
     ("process",),  # what a Python process has: modules, forks, streams, generators
     ("_client", "_images", "native"),  # the extensions, and what has a native form
+    ("objects",),  # data sets in stores
     ("stage",),  # the program's code, on workers and in lanes
     ("service",),  # coordinator, sessions, options, report
     ("capture",),  # what a loader does

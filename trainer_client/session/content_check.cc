@@ -46,7 +46,9 @@ ContentCheck::ContentCheck(std::shared_ptr<net::Reactor> reactor, const Plan& pl
     : reactor_(std::move(reactor)), row_map_(row_map) {
   if (plan.has_python_stage) return;
   for (const SourceLeaf& leaf : plan.leaves) {
-    const Blob* blob = leaf.table.valid() ? blobs.Find(leaf.table) : nullptr;
+    // Objects are named by URLs, and identified by their versions: there is no file of ours.
+    const bool of_files = leaf.table.valid() && leaf.source != "objects";
+    const Blob* blob = of_files ? blobs.Find(leaf.table) : nullptr;
     if (blob != nullptr) {
       Result<wire::FileTableView> files = wire::FileTableView::Open(blob->data);
       const Result<int> a_row = FilesOf(leaf);

@@ -19,6 +19,10 @@
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/source/core/content_identity.h"
 
+namespace headrace::remote {
+class ObjectClient;
+}  // namespace headrace::remote
+
 // Where samples come from: one folder for each source (docs/howto/add-source.md).
 namespace headrace::dataworker {
 
@@ -133,11 +137,14 @@ class SourceRegistry {
   struct Environment {
     BlobLookup blob;
     HeaderReader read_header;
-    // Real paths. If it is not empty, a source refuses (kUnavailable) to open files that lie in
-    // none of these directories after all links are followed.
+    // Real paths, and bases of objects ("s3://bucket/prefix"). If it is not empty, a source refuses
+    // (kUnavailable) to open files that lie in none of these directories after all links are
+    // followed, and to read objects (kUnsupported) whose base is below none of these.
     std::vector<std::string> allowed_roots = {};
     // For what blocks. Outlives the sources' open rows. nullptr: for sources that need none.
     IoExecutor* io = nullptr;
+    // For objects in stores. Outlives the sources, or is stopped before. nullptr: there is none.
+    remote::ObjectClient* objects = nullptr;
   };
   using Factory =
       std::function<Result<std::unique_ptr<Source>>(const SourceLeaf&, const Environment&)>;

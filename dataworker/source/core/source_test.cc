@@ -16,6 +16,7 @@
 #include "dataworker/source/core/source_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "remote/http_fixture.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -99,6 +100,31 @@ struct SlowObjects {
   }
 };
 
+// Objects behind HTTP, of a server of the test.
+struct RemoteObjects {
+  BlobMap blobs;
+  SourceLeaf leaf;
+  remote::FakeHttp server{[](const remote::FakeHttp::Query& query) {
+    const int row = query.target.back() - '0';
+    return remote::ReplyWith(query, "4 " + std::to_string(row + 1) + "\n" + std::string(100, 'x'),
+                             "\"etag\"");
+  }};
+  remote::ObjectClient client{remote::OptionsFor(server)};
+  RemoteObjects() {
+    const std::string base = server.url() + "/data/";
+    wire::FileTable table{.root = base, .paths = {}, .labels = {}};
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      table.paths.push_back("sample" + std::to_string(row));
+      table.labels.push_back(row * 10);
+    }
+    leaf = {.source = "objects",
+            .args = {{"base", base}},
+            .rows = kRows,
+            .table = blobs.Add(wire::EncodeFileTable(table)),
+            .arrays = {}};
+  }
+};
+
 template <typename Kind>
 class SourceContract : public ::testing::Test {
  protected:
@@ -119,7 +145,9 @@ class SourceContract : public ::testing::Test {
     source_ = std::move(made).value();
   }
   Result<std::unique_ptr<Source>> Make(const SourceLeaf& leaf, const BlobLookup& lookup) {
-    return registry_.Make(leaf, {lookup, ReadTextHeader, {}, &TestIo()});
+    SourceRegistry::Environment environment{lookup, ReadTextHeader, {}, &TestIo(), nullptr};
+    if constexpr (std::is_same_v<Kind, RemoteObjects>) environment.objects = &kind_.client;
+    return registry_.Make(leaf, environment);
   }
   // Lets a slow source answer.
   void Pump(const Answers& answers) {
@@ -153,7 +181,8 @@ class SourceContract : public ::testing::Test {
   std::unique_ptr<Source> source_;
   ScratchBuffer buffer_;
 };
-using Kinds = ::testing::Types<Files, FilesElsewhere, PairsOfFiles, ImageArrays, SlowObjects>;
+using Kinds =
+    ::testing::Types<Files, FilesElsewhere, PairsOfFiles, ImageArrays, SlowObjects, RemoteObjects>;
 TYPED_TEST_SUITE(SourceContract, Kinds);
 
 constexpr Ask kAll[] = {Ask::kIdentity, Ask::kSpec, Ask::kBytes, Ask::kWitness, Ask::kWholeWitness};

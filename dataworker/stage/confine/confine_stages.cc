@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 
 #include "base/log.h"
 #include "base/process/descriptors.h"
@@ -50,6 +51,22 @@ std::string WhyNoView(const Confinement& confinement) {
 }
 
 }  // namespace
+
+std::vector<std::string> RootsOfView(const std::vector<std::string>& given,
+                                     const std::vector<std::string>& real) {
+  const auto is_base = [](const std::string& root) { return root.find("://") != std::string::npos; };
+  std::vector<std::string> roots;
+  for (const std::string& root : real) {
+    if (!is_base(root)) roots.push_back(root);
+  }
+  for (const std::string& root : given) {
+    if (is_base(root)) continue;
+    roots.push_back(std::filesystem::absolute(root).lexically_normal().string());
+    if (roots.back().size() > 1 && roots.back().ends_with('/')) roots.back().pop_back();
+  }
+  if (roots.empty() && !given.empty()) roots.emplace_back("/usr");
+  return roots;
+}
 
 Result<ConfinementChosen> ChooseConfinement(const StageRules& rules,
                                             const std::vector<std::string>& roots,

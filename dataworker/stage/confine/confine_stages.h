@@ -19,6 +19,12 @@ struct ConfinementChosen {
   std::vector<std::string> warnings;  // lines for the log: what is not confined, and why
 };
 
+// The roots of --allow-root that a view of files has: its directories by the names that were given and by
+// their real ones, since a plan may have either. Bases of objects are no directories. Where there are
+// only those, the view has no data: a folder that every view has stands for that.
+[[nodiscard]] std::vector<std::string> RootsOfView(const std::vector<std::string>& given,
+                                                   const std::vector<std::string>& real);
+
 // How the worker's stage processes are confined. `roots`: those of --allow-root, by each of their names;
 // none, or "/": anywhere. The processes of the rules' user count where it is one for stages alone, or
 // where a namespace counts them apart: elsewhere the limit of processes would count the user's own.

@@ -109,5 +109,16 @@ TEST(ConfineStages, ARootThatIsNotThereIsSaid) {
   EXPECT_THAT(refused.status().message(), HasSubstr("show /nowhere at all"));
 }
 
+TEST(RootsOfView, AreTheDirectoriesByAllTheirNamesAndNoBasesOfObjects) {
+  EXPECT_THAT(RootsOfView({"/data/", "s3://bucket/train"}, {"/mnt/real", "s3://bucket/train"}),
+              ElementsAre("/mnt/real", "/data"));
+  EXPECT_THAT(RootsOfView({}, {}), IsEmpty());
+}
+
+// No root at all would show everything.
+TEST(RootsOfView, OfBasesOfObjectsAloneHaveNoData) {
+  EXPECT_THAT(RootsOfView({"s3://bucket"}, {"s3://bucket"}), ElementsAre("/usr"));
+}
+
 }  // namespace
 }  // namespace headrace::dataworker

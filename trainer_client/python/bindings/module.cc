@@ -5,6 +5,7 @@
 #include "trainer_client/python/bindings/batch.h"
 #include "trainer_client/python/bindings/blob.h"
 #include "trainer_client/python/bindings/errors.h"
+#include "trainer_client/python/bindings/objects.h"
 #include "trainer_client/python/bindings/plan.h"
 #include "trainer_client/python/bindings/session.h"
 #include "trainer_client/python/bindings/stats.h"
@@ -15,6 +16,7 @@ NB_MODULE(_client, module) {
   module.attr("__version__") = nanobind::str(headrace::kVersion.data(), headrace::kVersion.size());
   headrace::python::AddErrors(module);
   headrace::python::AddBlobs(module);
+  headrace::python::AddObjects(module);
   headrace::python::AddPlans(module);
   headrace::python::AddBatches(module);
   headrace::python::AddSessions(module);

@@ -3,6 +3,7 @@
     headrace run python train.py         nothing in train.py changes
     import headrace; headrace.install()  the same from inside a program
     headrace.DataLoader(...)             torch's DataLoader, with rng= and a resumable state
+    headrace.open_dataset("s3://...")    images in a bucket, as ImageFolder has them on disk
     @headrace.pure                       declares that a function or class keeps nothing
 
 Importing this package imports neither torch nor the native client; both come with the first use.
@@ -28,6 +29,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .loader.dataloader import DataLoader
+    from .objects import open_dataset
 
 __all__ = [
     "CoordinatorUnavailable",
@@ -42,6 +44,7 @@ __all__ = [
     "WorkersUnavailable",
     "__version__",
     "install",
+    "open_dataset",
     "pure",
     "uninstall",
 ]
@@ -61,4 +64,8 @@ def __getattr__(name: str) -> Any:
         from .loader.dataloader import DataLoader
 
         return DataLoader
+    if name == "open_dataset":
+        from .objects import open_dataset
+
+        return open_dataset
     raise AttributeError(f"module 'headrace' has no attribute {name!r}")

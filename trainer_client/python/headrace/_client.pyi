@@ -43,6 +43,29 @@ class Blob:
 def encode_file_table(root: str, paths: Sequence[str], labels: Sequence[int] | Buffer) -> Blob:
     """`paths` relative to `root` or absolute; `labels` one int64 each (a list or an int64 buffer)."""
 
+def encode_packed_file_table(root: str, pool: Buffer, ends: Buffer, labels: Buffer) -> Blob:
+    """The same of names that lie one after the other in `pool`: name i ends at ends[i] (uint32)."""
+
+@final
+class ObjectReader:
+    """Reads the objects below a base ("s3://bucket/prefix", "https://host/path") with this process's
+    AWS credentials. Its calls wait, without the GIL. Of one process: after a fork, make another."""
+
+    def __init__(
+        self,
+        base: str,
+        endpoint: str = "",
+        region: str = "",
+        addressing: str = "",
+        anonymous: bool = False,
+    ) -> None: ...
+    @property
+    def base(self) -> str:
+        """With one "/" at its end. Each name begins with it."""
+    def read(self, name: str) -> bytes: ...
+    def list(self, query: str) -> bytes:
+        """What the bucket answers to a query, which is encoded and sorted."""
+
 def build_torch_exp(
     exp: Callable[[memoryview], Buffer], ranges: Sequence[tuple[float, float, bool]]
 ) -> Blob:

@@ -19,6 +19,7 @@ from ..native.opencv import Call
 from ..native.plan import DTYPES, SOURCE, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
 from .items import TORCHVISION, Items, Picture, items_of, reader_of
+from .object_leaf import leaf_of
 from .views import Grounds
 from .views.opened import Opened, opened_by
 
@@ -80,6 +81,8 @@ def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
         return _concat(dataset, seen)
     if cls is TensorDataset:
         return _tensors(dataset, seen)
+    if (leaf := leaf_of(dataset, seen)) is not None:
+        return Rows([leaf], leaf.rows, _IMAGE_AND_LABEL, decode_nodes(), [dataset])
     vision = sys.modules.get("torchvision.datasets")
     name = cls.__name__
     if vision is not None and getattr(vision, name, None) is cls:
@@ -121,9 +124,8 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     leaf = Leaf("local_dir", items.count, table)
     if files > 1:
         leaf = Leaf("file_groups", items.count, table, args={"files": files})
-    source = decode_nodes(items.modes[0], items.libraries[0])
-    if items.sources[0] is not None:
-        source = [items.sources[0]]
+    made = items.sources[0]
+    source = [made] if made is not None else decode_nodes(items.modes[0], items.libraries[0])
     return Rows([leaf], items.count, _IMAGE_AND_LABEL, source, [items])
 
 

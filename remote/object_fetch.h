@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "remote/object_request.h"
+#include "remote/parts.h"
+#include "remote/response_head.h"
+#include "remote/retry.h"
+
+namespace headrace::remote {
+
+// One ObjectRequest on its way: which parts are asked for, what has come of them, and whether they are
+// of one version. It begins with one request without a range. If the answer is large, that request
+// ends after its first part, and the rest is asked for in ranges of the same version. It knows
+// nothing of connections and of time. The client's thread.
+class ObjectFetch {
+ public:
+  // One request by HTTP.
+  struct Part {
+    ByteRange range;         // size 0: not known yet
+    bool has_range = false;  // asks for it by a Range header
+    bool is_cut = false;     // more may come than is wanted
+    std::uint64_t got = 0;   // bytes of this try
+    int tries = 0;
+    int redirects = 0;
+    std::optional<ObjectUrl> redirected;  // to this
+  };
+
+  // `part_bytes`: objects of more than two such parts are read in parts.
+  ObjectFetch(ObjectRequest request, std::uint64_t part_bytes, OnObject on_object)
+      : request_(std::move(request)), part_bytes_(part_bytes), on_object_(std::move(on_object)) {
+    Restart(0);
+  }
+
+  [[nodiscard]] const ObjectRequest& request() const { return request_; }
+  [[nodiscard]] bool answered() const { return on_object_ == nullptr; }
+  // Parts that have not begun; each is given once until it is asked for again.
+  [[nodiscard]] std::vector<std::shared_ptr<Part>> TakeParts() {
+    return std::exchange(unbegun_, {});
+  }
+  // The value of the Range header, and of If-Match; empty: none.
+  [[nodiscard]] static std::string RangeOf(const Part& part);
+  [[nodiscard]] std::string MatchOf(const Part& part) const {
+    return part.has_range && !etag_.empty() && request_.what == ObjectRequest::What::kWhole ? etag_
+                                                                                            : "";
+  }
+
+  // Begins a try of a part.
+  static void BeginTry(Part& part) {
+    ++part.tries;
+    part.got = 0;
+  }
+  // The head of a part's answer came, and bytes of it. A failure: they are of no use, and the transfer
+  // ends. REQUIRES: the head's status is 2xx.
+  Outcome::Failure OnHead(Part& part, const ResponseHead& head);
+  Outcome::Failure OnBytes(Part& part, ByteSpan bytes);
+  // All that is wanted of this part is there.
+  [[nodiscard]] static bool IsEnough(const Part& part) {
+    return part.is_cut && part.range.size > 0 && part.got == part.range.size;
+  }
+  // A transfer ended well: whether that was all, and the right bytes. Answers after the last part.
+  Outcome::Failure OnEnd(Part& part);
+  // Has the part asked for again; or everything, for another version.
+  void Again(std::shared_ptr<Part> part);
+  void Restart(int tries);
+  // The start of an object without bytes was asked for, which stores answer with 416.
+  void AnswerEmpty(const ResponseHead& head);
+  // Every transfer of earlier parts is of no use if this has changed.
+  [[nodiscard]] int generation() const { return generation_; }
+  // Answers, if that has not been done.
+  void Fail(Status status);
+  [[nodiscard]] bool too_large() const { return too_large_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+ private:
+  Outcome::Failure NoteVersion(const ResponseHead& head);
+  Outcome::Failure Place(Part& part, const ResponseHead& head);
+  void Answer();
+
+  const ObjectRequest request_;
+  const std::uint64_t part_bytes_;
+  OnObject on_object_;  // empty once it is answered
+  std::vector<std::shared_ptr<Part>> unbegun_;
+  std::size_t parts_ = 0, parts_done_ = 0;
+  int generation_ = 0;
+  bool in_parts_ = true;  // false: the store ignores ranges
+  bool too_large_ = false;
+  // Of the version that is read:
+  bool noted_ = false;
+  std::string etag_, version_;
+  std::optional<Checksum> checksum_;
+  std::uint64_t size_ = 0;
+  std::shared_ptr<ScratchBuffer> body_;
+  std::uint64_t body_size_ = 0;
+  bool grows_ = false;  // no length was given
+  Bytes grown_;
+  std::uint64_t received_ = 0;
+};
+
+}  // namespace headrace::remote

@@ -1,0 +1,98 @@
+#include "remote/retry.h"
+
+#include <algorithm>
+
+namespace headrace::remote {
+namespace {
+
+using Failure = Outcome::Failure;
+
+bool IsAnyOf(const std::string& code, std::initializer_list<const char*> codes) {
+  return std::ranges::any_of(codes, [&](const char* one) { return code == one; });
+}
+
+const char* Words(Failure failure) {
+  switch (failure) {
+    case Failure::kNone:
+      return "";
+    case Failure::kConnect:
+      return "no connection";
+    case Failure::kTimeout:
+      return "too slow";
+    case Failure::kBroken:
+      return "the connection ended before the answer's end";
+    case Failure::kDamaged:
+      return "the bytes do not fit the store's checksum";
+    case Failure::kChanged:
+      return "it changed while it was read";
+    case Failure::kForbidden:
+      return "refused";
+    case Failure::kOther:
+      return "no answer by HTTP";
+  }
+  return "";
+}
+
+}  // namespace
+
+Verdict Judge(const Outcome& outcome, const RetryRules& rules, int tries) {
+  const auto if_left = [&](Verdict verdict) {
+    return tries < rules.most_tries ? verdict : Verdict::kFailed;
+  };
+  switch (outcome.failure) {
+    case Failure::kNone:
+      break;
+    case Failure::kConnect:
+    case Failure::kTimeout:
+    case Failure::kBroken:
+    case Failure::kDamaged:
+      return if_left(Verdict::kAgain);
+    case Failure::kChanged:
+      return if_left(Verdict::kAgainFromStart);
+    case Failure::kForbidden:
+    case Failure::kOther:
+      return Verdict::kFailed;
+  }
+  if (outcome.status >= 200 && outcome.status < 300) return Verdict::kDone;
+  if (outcome.status == 412) return if_left(Verdict::kAgainFromStart);
+  if (outcome.status == 408 || outcome.status == 429 || outcome.status == 500 ||
+      (outcome.status >= 502 && outcome.status <= 504) ||
+      IsAnyOf(outcome.code, {"RequestTimeout", "SlowDown", "InternalError"})) {
+    return if_left(Verdict::kAgain);
+  }
+  // One more try each: what is wrong with them is known to be put right then, or not at all.
+  if (IsAnyOf(outcome.code, {"ExpiredToken", "TokenRefreshRequired", "ExpiredTokenException"})) {
+    return tries < 2 ? Verdict::kAgainRenewed : Verdict::kFailed;
+  }
+  if (outcome.code == "RequestTimeTooSkewed") {
+    return tries < 2 ? Verdict::kAgainInTime : Verdict::kFailed;
+  }
+  return Verdict::kFailed;
+}
+
+Duration PauseBefore(const Outcome& outcome, const RetryRules& rules, int tries, double drawn) {
+  const int doublings = std::clamp(tries - 1, 0, 30);
+  const double most = std::min(static_cast<double>(rules.first_pause.count()) *
+                                   static_cast<double>(std::int64_t{1} << doublings),
+                               static_cast<double>(rules.longest_pause.count()));
+  const Duration pause(static_cast<Duration::rep>(most * drawn));
+  return std::max(pause, outcome.retry_after.value_or(Duration(0)));
+}
+
+Status StatusOf(const Outcome& outcome, const std::string& name, int tries) {
+  std::string text = name + ": ";
+  text += outcome.failure == Failure::kNone ? std::to_string(outcome.status)
+                                            : std::string(Words(outcome.failure));
+  if (!outcome.code.empty()) text += " " + outcome.code;
+  if (tries > 1) text += ", after " + std::to_string(tries) + " tries";
+  if (outcome.failure == Failure::kForbidden) {
+    return Status(Code::kUnavailable, text, Detail::kNotAllowed);
+  }
+  if (outcome.failure != Failure::kNone) return Unavailable(text);
+  if (outcome.status == 404 || outcome.status == 410) {
+    return Status(Code::kNotFound, text, Detail::kNoFile);
+  }
+  return Unavailable(text);
+}
+
+}  // namespace headrace::remote

@@ -1,0 +1,90 @@
+#include "remote/retry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headrace::remote {
+namespace {
+
+using Failure = Outcome::Failure;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Verdict Of(int status, const char* code = "", int tries = 1) {
+  return Judge({.status = status, .failure = Failure::kNone, .code = code, .retry_after = {}}, {},
+               tries);
+}
+
+TEST(Retry, WhatPassesIsTriedAgainAndNothingElse) {
+  for (const int status : {408, 429, 500, 502, 503, 504}) {
+    EXPECT_EQ(Of(status), Verdict::kAgain) << status;
+    EXPECT_EQ(Of(status, "", 7), Verdict::kAgain) << status;
+    EXPECT_EQ(Of(status, "", 8), Verdict::kFailed) << status;
+  }
+  EXPECT_EQ(Of(400, "RequestTimeout"), Verdict::kAgain);
+  for (const int status : {301, 400, 401, 403, 404, 405, 410, 416, 501, 505}) {
+    EXPECT_EQ(Of(status), Verdict::kFailed) << status;
+  }
+  for (const int status : {200, 204, 206}) EXPECT_EQ(Of(status), Verdict::kDone);
+  EXPECT_EQ(Of(412), Verdict::kAgainFromStart);
+  EXPECT_EQ(Of(412, "", 8), Verdict::kFailed);
+}
+
+TEST(Retry, CredentialsAndTheClockArePutRightOnce) {
+  EXPECT_EQ(Of(400, "ExpiredToken"), Verdict::kAgainRenewed);
+  EXPECT_EQ(Of(400, "ExpiredToken", 2), Verdict::kFailed);
+  EXPECT_EQ(Of(403, "RequestTimeTooSkewed"), Verdict::kAgainInTime);
+  EXPECT_EQ(Of(403, "RequestTimeTooSkewed", 2), Verdict::kFailed);
+  EXPECT_EQ(Of(403, "AccessDenied"), Verdict::kFailed);
+  EXPECT_EQ(Of(403, "SignatureDoesNotMatch"), Verdict::kFailed);
+}
+
+TEST(Retry, BrokenConnectionsAreTriedAgainAndRefusedOnesNever) {
+  const auto of = [](Failure failure) { return Judge({.failure = failure}, {}, 1); };
+  for (const Failure failure :
+       {Failure::kConnect, Failure::kTimeout, Failure::kBroken, Failure::kDamaged}) {
+    EXPECT_EQ(of(failure), Verdict::kAgain);
+  }
+  EXPECT_EQ(of(Failure::kChanged), Verdict::kAgainFromStart);
+  EXPECT_EQ(of(Failure::kForbidden), Verdict::kFailed);
+  EXPECT_EQ(of(Failure::kOther), Verdict::kFailed);
+}
+
+TEST(Retry, PausesDoubleAreDrawnAndHonourTheStore) {
+  const RetryRules rules;
+  EXPECT_EQ(PauseBefore({}, rules, 1, 0.5), milliseconds(50));
+  EXPECT_EQ(PauseBefore({}, rules, 4, 0.5), milliseconds(400));
+  EXPECT_EQ(PauseBefore({}, rules, 4, 0.0), Duration(0));
+  EXPECT_EQ(PauseBefore({}, rules, 60, 0.5), seconds(10));
+  EXPECT_EQ(PauseBefore({.retry_after = seconds(3)}, rules, 1, 0.5), seconds(3));
+  EXPECT_EQ(PauseBefore({.retry_after = milliseconds(1)}, rules, 1, 0.5), milliseconds(50));
+}
+
+TEST(Retry, TheBudgetEndsAStormAndLastsWhereRetriesHelp) {
+  RetryBudget storm;
+  int retries = 0;
+  while (storm.Take()) ++retries;
+  EXPECT_EQ(retries, RetryBudget::kFull / RetryBudget::kOfRetry);
+  storm.Succeed(0);
+  EXPECT_FALSE(storm.Take());
+  RetryBudget useful;
+  for (int i = 0; i < 10'000; ++i) {
+    ASSERT_TRUE(useful.Take());
+    useful.Succeed(1);
+  }
+  EXPECT_EQ(useful.left(), RetryBudget::kFull);
+}
+
+TEST(Retry, ErrorsSayWhatHappenedToWhat) {
+  const Status gone = StatusOf({.status = 404, .code = "NoSuchKey"}, "https://h/b/k", 1);
+  EXPECT_EQ(gone.code(), Code::kNotFound);
+  EXPECT_EQ(gone.detail(), Detail::kNoFile);
+  EXPECT_EQ(gone.message(), "https://h/b/k: 404 NoSuchKey");
+  const Status slow = StatusOf({.status = 503, .code = "SlowDown"}, "https://h/b/k", 8);
+  EXPECT_EQ(slow.code(), Code::kUnavailable);
+  EXPECT_EQ(slow.message(), "https://h/b/k: 503 SlowDown, after 8 tries");
+  EXPECT_EQ(StatusOf({.failure = Failure::kForbidden}, "n", 1).detail(), Detail::kNotAllowed);
+}
+
+}  // namespace
+}  // namespace headrace::remote

@@ -1,0 +1,319 @@
+#include "remote/transfer_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <vector>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "remote/sigv4.h"
+
+namespace headrace::remote {
+namespace {
+
+using Failure = Outcome::Failure;
+using What = ObjectRequest::What;
+
+constexpr int kMostRedirects = 5;
+// Files of credentials are written anew now and then.
+constexpr Duration kCredentialsHold = std::chrono::seconds(60);
+constexpr std::int64_t kMostSkewMillis = 300'000;  // S3 takes 15 minutes
+constexpr Duration kLongestWait = std::chrono::seconds(10);
+
+std::string HostOf(const ObjectUrl& url) {
+  return std::string(url.tls ? "https://" : "http://").append(url.Authority());
+}
+
+}  // namespace
+
+TransferLoop::TransferLoop(ClientOptions options)
+    : options_(std::move(options)), multi_(curl_multi_init()) {
+  HR_CHECK(multi_ != nullptr);
+  curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(4 * options_.host_requests));
+}
+
+TransferLoop::~TransferLoop() {
+  Cancel(nullptr);
+  curl_multi_cleanup(multi_);
+}
+
+void TransferLoop::Wake() { curl_multi_wakeup(multi_); }
+
+void TransferLoop::Begin(std::shared_ptr<ObjectFetch> fetch) {
+  fetches_[fetch.get()] = fetch;
+  TakeParts(fetch, options_.clock->Now() + options_.limits.whole);
+}
+
+void TransferLoop::Cancel(const void* owner) {
+  const auto fetches = fetches_;  // a callback may ask for more, later
+  for (const auto& [key, fetch] : fetches) {
+    if (owner == nullptr || fetch->request().owner == owner) {
+      fetch->Fail(Unavailable("the source was stopped"));
+    }
+  }
+  DropStale();
+}
+
+void TransferLoop::TakeParts(const std::shared_ptr<ObjectFetch>& fetch, SteadyTime deadline) {
+  for (std::shared_ptr<Part>& part : fetch->TakeParts()) {
+    Line({fetch, std::move(part), fetch->generation(), deadline, fetch->request().url, false});
+  }
+}
+
+void TransferLoop::Line(Job job) {
+  if (job.part->redirected) job.url = *job.part->redirected;
+  hosts_[HostOf(job.url)].waiting.push_back(std::move(job));
+}
+
+void TransferLoop::Turn() {
+  const SteadyTime now = options_.clock->Now();
+  while (!paused_.empty() && paused_.begin()->first <= now) {
+    Line(std::move(paused_.extract(paused_.begin()).mapped()));
+  }
+  StartWaiting();
+  int running = 0;
+  curl_multi_perform(multi_, &running);
+  // Large answers have told their parts.
+  std::vector<std::pair<std::shared_ptr<ObjectFetch>, SteadyTime>> told;
+  for (const auto& [handle, one] : running_) told.emplace_back(one.job.fetch, one.job.deadline);
+  for (const auto& [fetch, deadline] : told) TakeParts(fetch, deadline);
+  TakeEnded();
+  DropStale();
+  StartWaiting();
+  Duration wait = kLongestWait;
+  if (!paused_.empty()) wait = paused_.begin()->first - options_.clock->Now();
+  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
+  curl_multi_poll(multi_, nullptr, 0, static_cast<int>(std::clamp<std::int64_t>(millis, 0, 10'000)),
+                  nullptr);
+}
+
+void TransferLoop::StartWaiting() {
+  for (auto& [name, host] : hosts_) {
+    while (!host.waiting.empty() && host.running < options_.host_requests) {
+      Job job = std::move(host.waiting.front());
+      host.waiting.pop_front();
+      if (IsStale(job)) continue;
+      const std::shared_ptr<ObjectFetch> fetch = job.fetch;
+      if (Status started = Start(std::move(job)); !started.ok()) {
+        fetch->Fail(std::move(started));
+      } else {
+        ++host.running;
+      }
+    }
+  }
+}
+
+Status TransferLoop::Start(Job job) {
+  HR_TRY(Transfer::Call call, CallOf(job));
+  ObjectFetch& fetch = *job.fetch;
+  Part& part = *job.part;
+  ObjectFetch::BeginTry(part);
+  auto transfer = std::make_unique<Transfer>(
+      call, options_.rules,
+      Transfer::Taker{
+          [&fetch, &part](const ResponseHead& head) { return fetch.OnHead(part, head); },
+          [&fetch, &part](ByteSpan bytes) { return fetch.OnBytes(part, bytes); },
+          [&part] { return ObjectFetch::IsEnough(part); }});
+  CURL* const handle = transfer->handle();
+  running_[handle] = {std::move(job), std::move(transfer)};
+  HR_CHECK(curl_multi_add_handle(multi_, handle) == CURLM_OK);
+  return {};
+}
+
+Result<Transfer::Call> TransferLoop::CallOf(Job& job) {
+  const ObjectRequest& request = job.fetch->request();
+  const SteadyTime now = options_.clock->Now();
+  if (!job.url.tls && !options_.rules.MayBePlain(job.url)) {
+    return Status(Code::kUnavailable,
+                  job.url.Name() +
+                      ": without TLS only endpoints are asked that the operator of this "
+                      "process allows",
+                  Detail::kNotAllowed);
+  }
+  Transfer::Call call{.url = job.url,
+                      .head_only = request.what == What::kHead,
+                      .headers = {},
+                      .limits = options_.limits,
+                      .ca_file = options_.ca_file};
+  call.limits.whole = std::max(job.deadline - now, Duration(1));
+  std::vector<std::pair<std::string, std::string>> headers = {{"host", job.url.Authority()}};
+  if (std::string range = ObjectFetch::RangeOf(*job.part); !range.empty()) {
+    headers.emplace_back("range", std::move(range));
+  }
+  if (std::string match = job.fetch->MatchOf(*job.part); !match.empty()) {
+    headers.emplace_back("if-match", std::move(match));
+  }
+  const Store& store = *request.store;
+  if (store.s3() && request.what == What::kWhole && !job.part->has_range) {
+    headers.emplace_back("x-amz-checksum-mode", "ENABLED");
+  }
+  // Whoever answers a redirect's target gets no signature of ours.
+  job.is_signed = false;
+  if (store.is_signed() && !job.part->redirected && options_.rules.MaySign(job.url)) {
+    if (looked_up_ == SteadyTime::min() || now - looked_up_ > kCredentialsHold) {
+      HR_TRY(credentials_, FindCredentials(options_.credentials));
+      looked_up_ = now;
+    }
+    job.is_signed = credentials_.has_value();
+  }
+  if (job.is_signed) {
+    const std::string time = SigningTime(options_.clock->WallMillis() + ahead_millis_);
+    headers.emplace_back("x-amz-content-sha256", kEmptyHash);
+    headers.emplace_back("x-amz-date", time);
+    if (!credentials_->token.empty()) {
+      headers.emplace_back("x-amz-security-token", credentials_->token);
+    }
+    const std::string authorization = Authorization({.method = call.head_only ? "HEAD" : "GET",
+                                                     .path = job.url.path,
+                                                     .query = job.url.query,
+                                                     .headers = headers,
+                                                     .payload_hash = kEmptyHash},
+                                                    *credentials_, store.region(), "s3", time);
+    headers.emplace_back("authorization", authorization);
+  }
+  for (const auto& [name, value] : headers) call.headers.push_back(name + ": " + value);
+  return call;
+}
+
+void TransferLoop::TakeEnded() {
+  int left = 0;
+  while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    const CURLcode code = message->data.result;
+    auto ended = running_.extract(message->easy_handle);
+    curl_multi_remove_handle(multi_, ended.key());
+    --hosts_[HostOf(ended.mapped().job.url)].running;
+    OnEnded(std::move(ended.mapped()), code);
+  }
+  std::erase_if(hosts_, [](const auto& one) {
+    return one.second.running == 0 && one.second.waiting.empty();
+  });
+}
+
+void TransferLoop::OnEnded(Running ended, CURLcode code) {
+  Job& job = ended.job;
+  if (IsStale(job)) return;
+  ObjectFetch& fetch = *job.fetch;
+  Outcome outcome = ended.transfer->End(code);
+  const ResponseHead& head = ended.transfer->head();
+  if (job.is_signed && outcome.code.empty()) outcome.code = CodeWithoutBody(outcome.status, head);
+  if (const std::string target = ended.transfer->RedirectsTo(); !target.empty()) {
+    // S3 redirects where the region is wrong; a signature is of one host.
+    if (!job.is_signed && Follow(job, target)) {
+      --job.part->tries;
+      Line(std::move(job));
+      return;
+    }
+  }
+  if (outcome.status == 416 && head.whole == 0U && fetch.request().what == What::kStart) {
+    fetch.AnswerEmpty(head);
+  } else if (Judge(outcome, options_.retry, job.part->tries) == Verdict::kDone) {
+    outcome.failure = fetch.OnEnd(*job.part);
+    if (outcome.failure == Failure::kNone) {
+      budget_.Succeed(job.part->tries - 1);
+    } else {
+      outcome.status = 0;
+    }
+  }
+  if (fetch.answered()) {
+    fetches_.erase(&fetch);
+    return;
+  }
+  const Verdict verdict = Judge(outcome, options_.retry, job.part->tries);
+  if (verdict != Verdict::kDone) TryAgain(std::move(job), outcome, verdict, head);
+}
+
+// The answer to a HEAD has no body, so its code must be guessed.
+std::string TransferLoop::CodeWithoutBody(int status, const ResponseHead& head) const {
+  if (status == 400 && !credentials_->token.empty()) return "ExpiredToken";
+  const std::int64_t ours = options_.clock->WallMillis() + ahead_millis_;
+  const bool skewed = head.date_millis && std::abs(*head.date_millis - ours) > kMostSkewMillis;
+  return status == 403 && skewed ? "RequestTimeTooSkewed" : "";
+}
+
+bool TransferLoop::Follow(Job& job, const std::string& target) {
+  const Result<ObjectUrl> url = ObjectUrl::Parse(target);
+  if (!url.ok() || ++job.part->redirects > kMostRedirects) return false;
+  if (job.url.tls && !url->tls) return false;
+  job.part->redirected = *url;
+  return true;
+}
+
+void TransferLoop::TryAgain(Job job, const Outcome& outcome, Verdict verdict,
+                            const ResponseHead& head) {
+  ObjectFetch& fetch = *job.fetch;
+  const SteadyTime now = options_.clock->Now();
+  const Duration pause = PauseBefore(outcome, options_.retry, job.part->tries, Draw());
+  if (fetch.too_large()) {
+    fetch.Fail(Unsupported(fetch.request().url.Name() + ": " + std::to_string(fetch.size()) +
+                           " bytes are too many"));
+  } else if (verdict == Verdict::kFailed || now + pause >= job.deadline || !budget_.Take()) {
+    fetch.Fail(Failed(job, outcome, head));
+  } else {
+    if (verdict == Verdict::kAgainRenewed) looked_up_ = SteadyTime::min();
+    if (verdict == Verdict::kAgainInTime && head.date_millis) {
+      ahead_millis_ = *head.date_millis - options_.clock->WallMillis();
+    }
+    job.part->redirected.reset();
+    job.part->redirects = 0;
+    if (verdict == Verdict::kAgainFromStart || outcome.failure == Failure::kDamaged) {
+      fetch.Restart(job.part->tries);
+    } else {
+      fetch.Again(job.part);
+    }
+    for (std::shared_ptr<Part>& part : fetch.TakeParts()) {
+      paused_.emplace(now + pause, Job{job.fetch, std::move(part), fetch.generation(), job.deadline,
+                                       fetch.request().url, false});
+    }
+    return;
+  }
+  fetches_.erase(&fetch);
+}
+
+Status TransferLoop::Failed(const Job& job, const Outcome& outcome,
+                            const ResponseHead& head) const {
+  const ObjectRequest& request = job.fetch->request();
+  const Status status = StatusOf(outcome, request.url.Name(), job.part->tries);
+  std::string why;
+  const bool refused = outcome.status == 401 || outcome.status == 403;
+  if (outcome.failure == Failure::kForbidden) {
+    why = job.url.host +
+          " is at an address of this host or its network, and the operator of this "
+          "process does not allow that endpoint";
+  } else if (refused && request.store->is_signed() && !job.is_signed) {
+    why =
+        options_.rules.MaySign(request.url)
+            ? "no credentials were found"
+            : "it was not signed, since the operator of this process does not allow that endpoint";
+  } else if (request.store->s3() && !head.region.empty() &&
+             head.region != request.store->region()) {
+    why = "the bucket is in the region " + head.region + ", not " + request.store->region();
+  } else if (outcome.status >= 300 && outcome.status < 400) {
+    why = "it redirects where no request of ours may follow";
+  }
+  if (why.empty()) return status;
+  return {status.code(), status.message() + " (" + why + ")", status.detail()};
+}
+
+// Lets go of what nobody waits for any more.
+void TransferLoop::DropStale() {
+  for (auto at = running_.begin(); at != running_.end();) {
+    if (!IsStale(at->second.job)) {
+      ++at;
+      continue;
+    }
+    curl_multi_remove_handle(multi_, at->first);
+    --hosts_[HostOf(at->second.job.url)].running;
+    at = running_.erase(at);
+  }
+  std::erase_if(paused_, [](const auto& one) { return IsStale(one.second); });
+  std::erase_if(fetches_, [](const auto& one) { return one.second->answered(); });
+}
+
+double TransferLoop::Draw() {
+  return static_cast<double>(MixBits(options_.seed + ++drawn_) >> 11) * 0x1p-53;
+}
+
+}  // namespace headrace::remote

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <curl/curl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "remote/credentials.h"
+#include "remote/endpoint_rules.h"
+#include "remote/object_fetch.h"
+#include "remote/options.h"
+#include "remote/retry.h"
+#include "remote/transfer.h"
+
+namespace headrace::remote {
+
+// Has requests made, tried again and given up: what ObjectClient's thread does. One thread.
+class TransferLoop {
+ public:
+  explicit TransferLoop(ClientOptions options);
+  ~TransferLoop();
+  TransferLoop(const TransferLoop&) = delete;
+  TransferLoop& operator=(const TransferLoop&) = delete;
+
+  void Begin(std::shared_ptr<ObjectFetch> fetch);
+  // Answers all of this owner; nullptr: all.
+  void Cancel(const void* owner);
+  // Does what can be done now, then waits for the network, a pause or Wake.
+  void Turn();
+  // Ends the wait of Turn, or the next one. Any thread.
+  void Wake();
+
+ private:
+  using Part = ObjectFetch::Part;
+  // A part on its way.
+  struct Job {
+    std::shared_ptr<ObjectFetch> fetch;
+    std::shared_ptr<Part> part;
+    int generation = 0;
+    SteadyTime deadline{};
+    ObjectUrl url;
+    bool is_signed = false;
+  };
+  struct Running {
+    Job job;
+    std::unique_ptr<Transfer> transfer;
+  };
+  struct Host {
+    std::size_t running = 0;
+    std::deque<Job> waiting;
+  };
+  [[nodiscard]] static bool IsStale(const Job& job) {
+    return job.fetch->answered() || job.fetch->generation() != job.generation;
+  }
+
+  void TakeParts(const std::shared_ptr<ObjectFetch>& fetch, SteadyTime deadline);
+  void Line(Job job);
+  void StartWaiting();
+  // kInvalidArgument: the credentials are wrong in themselves.
+  Status Start(Job job);
+  Result<Transfer::Call> CallOf(Job& job);
+  void TakeEnded();
+  void OnEnded(Running ended, CURLcode code);
+  [[nodiscard]] std::string CodeWithoutBody(int status, const ResponseHead& head) const;
+  // False: it leads nowhere that we go.
+  bool Follow(Job& job, const std::string& target);
+  void TryAgain(Job job, const Outcome& outcome, Verdict verdict, const ResponseHead& head);
+  [[nodiscard]] Status Failed(const Job& job, const Outcome& outcome,
+                              const ResponseHead& head) const;
+  void DropStale();
+  [[nodiscard]] double Draw();
+
+  const ClientOptions options_;
+  CURLM* const multi_;
+  std::map<std::string, Host> hosts_;  // by "https://host:port"; none is idle
+  std::map<CURL*, Running> running_;
+  std::multimap<SteadyTime, Job> paused_;
+  std::map<ObjectFetch*, std::shared_ptr<ObjectFetch>> fetches_;  // not answered
+  RetryBudget budget_;
+  std::optional<Credentials> credentials_;
+  SteadyTime looked_up_ = SteadyTime::min();  // min: they are to be looked up
+  std::int64_t ahead_millis_ = 0;             // of stores' clocks to ours
+  std::uint64_t drawn_ = 0;
+};
+
+}  // namespace headrace::remote
