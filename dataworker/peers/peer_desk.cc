@@ -155,7 +155,7 @@ void PeerDesk::OnPut(const net::Incoming& incoming, const wire::PeerPut& put) {
     return;
   }
   // The copy is compute threads' work.
-  parts_.executor.Submit([claimed, cache = parts_.cache, frame = incoming.payload[0],
+  parts_.executor.Submit([cache = parts_.cache, claimed, frame = incoming.payload[0],
                           owner = incoming.payload_owner](ThreadContext&) {
     claimed->claim.Commit(frame.first(frame.size() - ScratchBuffer::kSlack));
   });
