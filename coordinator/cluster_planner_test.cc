@@ -245,6 +245,22 @@ TEST_F(ClusterPlannerTest, ACacheOfSeveralTiersIsGrantedByTier) {
             (std::vector<wire::TierBytes>{{"memory", 1'000'000}, {"disk", 1'500'000}}));
 }
 
+TEST_F(ClusterPlannerTest, AJobThatNamesNoBoundGetsWhatItsDataTakes) {
+  const WorkerId worker = Worker(1, "pool", 3'000'000'000);
+  AddJob add;
+  add.cache_bytes = wire::kNoCacheBound;
+  const JobId job = Job(add);
+  AddSession session;
+  session.job = job;
+  session.session = SessionId(1);
+  session.dataset = 77;
+  session.rows = 1000;
+  Apply(session);
+  // A guess of 600 kB a sample.
+  EXPECT_NEAR(static_cast<double>(Plan().jobs[0].grants.at(worker).cache_bytes),
+              1000 * 600e3 * 1.05, 1);
+}
+
 TEST_F(ClusterPlannerTest, AJobThatAskedForNoCacheGetsNone) {
   const WorkerId worker = Worker(1, "pool", 3'000'000);
   const JobId job = Job();

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/pass/pass.h"
+#include "coordinator/cache_peers.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/slow_drain.h"
 #include "schemas/wire/bad_samples.h"
@@ -110,6 +111,11 @@ class Stepper {
       Emit(SetGrants{each.job, each.grants, each.reason});
     }
     if (!after_) return;
+    // A lease that came or went concerns the job's other workers too: they share its samples.
+    for (const auto& [id, job] : after_->jobs()) {
+      const Job* old = before_.FindJob(id);
+      if (old && old->leases != job.leases) touched.insert(job.leases.begin(), job.leases.end());
+    }
     // Workers first: they should know a job before its trainer connects.
     for (const auto& [id, worker] : after_->workers()) {
       const Worker* old = before_.FindWorker(id);
@@ -146,14 +152,15 @@ class Stepper {
     directive.drain = worker.draining;
     directive.jobs = {worker.jobs.begin(), worker.jobs.end()};
     for (const JobId id : worker.jobs) {
-      const auto& grants = state().FindJob(id)->grants;
-      const auto grant = grants.find(worker.info.worker);
-      if (grant == grants.end()) {
+      const Job& job = *state().FindJob(id);
+      const auto grant = job.grants.find(worker.info.worker);
+      if (grant == job.grants.end()) {
         // There is no plan since this coordinator began: equal shares until there is.
         directive.grants.clear();
         break;
       }
       directive.grants.push_back(grant->second);
+      directive.grants.back().peers = CachePeersOf(state(), job, worker);
     }
     return directive;
   }

@@ -24,6 +24,19 @@ TEST(Pass, IsAnotherForEachWorkerAndJob) {
   EXPECT_EQ(passes.size(), 900U);
 }
 
+TEST(PeerPass, IsAnotherForEachWorkerJobAndAskerAndNeverATrainers) {
+  std::set<std::string> passes;
+  for (const char* token : {"one worker's", "another's"}) {
+    for (int job = 0; job < 12; ++job) {
+      passes.insert(PassOf(token, JobId(job)));
+      for (int asker = 0; asker < 12; ++asker) {
+        passes.insert(PeerPassOf(token, JobId(job), WorkerId(asker)));
+      }
+    }
+  }
+  EXPECT_EQ(passes.size(), 2U * 12 * 13);
+}
+
 TEST(PublicNumber, IsStableAndAnotherForEachSessionAndJob) {
   EXPECT_EQ(PublicNumberOf("token", SessionId(5)), PublicNumberOf("token", SessionId(5)));
   std::set<std::int64_t> numbers;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,11 +32,15 @@ struct JobCacheStats {
   std::uint64_t misses = 0;
 };
 
+class PeerClaim;  // dataworker/peers/peer_claim.h
+
 // What is known of a key without waiting for anything.
 struct CacheLookup {
   CachePin pin;            // the entry; empty: a miss, or `later`
   bool later = false;      // the tier must look: ask Fetch
   std::uint32_t tier = 0;  // that has it, or must look; its place in the store, which sets it
+  // A miss of another worker's, for which the caller may make the entry; set by CacheLease.
+  std::shared_ptr<PeerClaim> claim = nullptr;
 };
 
 // A cache tier. Thread-safe. Admits until it is full and never evicts for a job whose data fills

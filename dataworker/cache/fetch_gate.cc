@@ -55,4 +55,13 @@ void FetchGate::Close() {
   });
 }
 
+CachePin WithPlace(CachePin pin, FetchGate::Place place) {
+  const ByteSpan bytes = pin.bytes();
+  struct Held {
+    CachePin pin;
+    FetchGate::Place place;  // freed first: the next fetch does not wait for the memory's release
+  };
+  return {bytes, std::make_shared<const Held>(std::move(pin), std::move(place))};
+}
+
 }  // namespace headrace::dataworker

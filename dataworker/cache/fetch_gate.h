@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/ids.h"
+#include "dataworker/cache/cache_entry.h"
 
 namespace headrace::dataworker {
 
@@ -46,5 +47,8 @@ class FetchGate : public std::enable_shared_from_this<FetchGate> {
   bool closed_ = false;
   std::map<JobId, Line> lines_;
 };
+
+// The same entry, which keeps its place as long as its bytes are in use.
+[[nodiscard]] CachePin WithPlace(CachePin pin, FetchGate::Place place);
 
 }  // namespace headrace::dataworker

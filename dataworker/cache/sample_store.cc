@@ -16,16 +16,6 @@ std::vector<std::uint64_t> Budgets(const std::vector<SampleStore::Tier>& tiers) 
   return budgets;
 }
 
-// The same entry, which keeps its place as long as its bytes are in use.
-CachePin WithPlace(CachePin pin, FetchGate::Place place) {
-  const ByteSpan bytes = pin.bytes();
-  struct Held {
-    CachePin pin;
-    FetchGate::Place place;  // freed first: the next fetch does not wait for the memory's release
-  };
-  return {bytes, std::make_shared<const Held>(std::move(pin), std::move(place))};
-}
-
 }  // namespace
 
 SampleStore::SampleStore(std::vector<Tier> tiers, std::size_t most_fetches)
@@ -134,6 +124,10 @@ SampleStore::Claim SampleStore::TryClaim(JobId job, const CacheKey& key,
 bool SampleStore::Claim::Commit(ByteSpan payload) {
   if (claim_.Commit(payload)) return true;
   return store_.Put(tier_ + 1, store_.tiers_.size(), job_, key_, payload);
+}
+
+void SampleStore::Forget(const CacheKey& key) {
+  for (const Tier& each : tiers_) each.tier->Forget(key);
 }
 
 void SampleStore::AddJob(JobId job, std::uint64_t quota) {

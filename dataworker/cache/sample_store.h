@@ -90,6 +90,9 @@ class SampleStore {
   };
   Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes);
 
+  // Drops the entry of exactly this content, wherever it is. Pins stay valid.
+  void Forget(const CacheKey& key);
+
   // As CacheTier's, with a quota for all tiers together.
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);
@@ -127,24 +130,6 @@ class SampleStore {
   const std::vector<std::uint64_t> budgets_;
   const std::shared_ptr<FetchGate> gate_;
   std::atomic<bool> stopped_ = false;
-};
-
-// Keeps the store, and a job known to it, while one of the job's sessions, or a batch of one, lives.
-class CacheLease {
- public:
-  CacheLease(std::shared_ptr<SampleStore> store, JobId job, std::uint64_t quota)
-      : store_(std::move(store)), job_(job) {
-    store_->AddJob(job_, quota);
-  }
-  CacheLease(const CacheLease&) = delete;
-  CacheLease& operator=(const CacheLease&) = delete;
-  ~CacheLease() { store_->RemoveJob(job_); }
-  [[nodiscard]] SampleStore& store() const { return *store_; }
-  [[nodiscard]] JobId job() const { return job_; }
-
- private:
-  const std::shared_ptr<SampleStore> store_;
-  const JobId job_;
 };
 
 }  // namespace headrace::dataworker

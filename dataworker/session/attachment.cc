@@ -5,9 +5,9 @@ namespace headrace::dataworker {
 void Attachment::Renew(std::string peer, const wire::Attach& attach) {
   peer_ = std::move(peer);
   if (!lease_ || attach.job != attach_.job || attach.cache_bytes != attach_.cache_bytes) {
-    lease_ = attach.cache_bytes == 0
-                 ? nullptr
-                 : std::make_shared<const CacheLease>(cache_, attach.job, attach.cache_bytes);
+    lease_ = attach.cache_bytes == 0 ? nullptr
+                                     : std::make_shared<const CacheLease>(
+                                           cache_, attach.job, attach.cache_bytes, peers_);
   }
   attach_ = attach;
   since_ = heard_ = clock_.Now();

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "dataworker/cache/sample_store.h"
+#include "dataworker/peers/cache_lease.h"
 #include "dataworker/session/session_environment.h"
 #include "schemas/wire/message.h"
 
@@ -20,10 +20,14 @@ namespace headrace::dataworker {
 // attached last. Reactor thread.
 class Attachment {
  public:
-  // `clock` and `cache` outlive it. REQUIRES: Renew before anything is answered.
+  // `clock` outlives it. `peers`: nullptr: there are none. REQUIRES: Renew before anything is answered.
   Attachment(const Clock& clock, std::shared_ptr<SampleStore> cache, SessionEnvironment::Send send,
-             const wire::Attach& attach)
-      : clock_(clock), cache_(std::move(cache)), send_(std::move(send)), attach_(attach) {}
+             const wire::Attach& attach, std::shared_ptr<PeerCache> peers = nullptr)
+      : clock_(clock),
+        cache_(std::move(cache)),
+        peers_(std::move(peers)),
+        send_(std::move(send)),
+        attach_(attach) {}
 
   // Attaches for the first time, or again: the connection or the coordinator is new, or something
   // is missing. REQUIRES: SamePlan(attach).
@@ -71,6 +75,7 @@ class Attachment {
  private:
   const Clock& clock_;
   const std::shared_ptr<SampleStore> cache_;
+  const std::shared_ptr<PeerCache> peers_;
   const SessionEnvironment::Send send_;
   std::string peer_;
   wire::Attach attach_;

@@ -34,7 +34,7 @@ void BatchCosts::Tell(const CacheLease* cache, SteadyTime now, wire::BatchDone& 
   for (std::size_t i = 0; i < tiers_.size(); ++i) {
     const TierCount& tier = tiers_[i];
     if (tier.decoded == 0 && tier.encoded == 0) continue;
-    done.tiers.push_back({cache->store().tier_name(i), tier.decoded, tier.encoded, tier.cpu_ns});
+    done.tiers.push_back({cache->tier_name(i), tier.decoded, tier.encoded, tier.cpu_ns});
   }
   done.cost = {.source_ns = source_ns_,
                .compute_ns = total_ns_ - std::min<std::uint64_t>(source_ns_, total_ns_),

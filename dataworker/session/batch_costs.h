@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "dataworker/cache/sample_store.h"
+#include "dataworker/peers/cache_lease.h"
 #include "schemas/wire/data.h"
 
 namespace headrace::dataworker {

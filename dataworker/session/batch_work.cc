@@ -51,7 +51,7 @@ BatchWork::BatchWork(Setup setup, OnDone on_done)
       setup_(std::move(setup)),
       on_done_(std::move(on_done)),
       positions_(PositionsOf(setup_.request)),
-      costs_(setup_.received, setup_.cache ? setup_.cache->store().tiers() : 0) {}
+      costs_(setup_.received, setup_.cache ? setup_.cache->tiers() : 0) {}
 
 MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
   const BatchLayout::Row row = setup_.layout.At(field, static_cast<std::size_t>(position));
@@ -126,12 +126,11 @@ void BatchWork::Await(Unit unit) {
   if (unit.input.found.later) {
     const CacheKey key = unit.input.key;
     const CacheLookup stopped = std::exchange(unit.input.found, CacheLookup());
-    setup_.cache->store().FindLater(setup_.cache->job(), key, stopped,
-                                    [self, waiting = std::move(unit)](CacheLookup found) {
-                                      Unit answered = waiting;
-                                      answered.input.found = std::move(found);
-                                      self->Resume(std::move(answered), WorkQueue::Place::kFront);
-                                    });
+    setup_.cache->FindLater(key, stopped, [self, waiting = std::move(unit)](CacheLookup found) {
+      Unit answered = waiting;
+      answered.input.found = std::move(found);
+      self->Resume(std::move(answered), WorkQueue::Place::kFront);
+    });
     return;
   }
   if (unit.needs == Unit::Needs::kInput) {
@@ -252,7 +251,7 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
         AskNow(*sample.at.source, Ask::kIdentity, sample.at.row, context.file);
     if (identity && identity->status.ok()) {
       input.key = {identity->sample.content, prefix ? setup_.plan->entry_form() : EntryForm()};
-      input.found = setup_.cache->store().Find(setup_.cache->job(), input.key);
+      input.found = setup_.cache->Find(input.key);
       input.asked = true;
     }
     sample.cost.source += setup_.clock->Now() - begin;
@@ -273,8 +272,7 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   if (read == nullptr) return {};
   if (prefix) return MakeAndKeepPrefix(sample, *read, context);
   const CacheKey read_key{read->content, 0};
-  if (auto claim =
-          setup_.cache->store().TryClaim(setup_.cache->job(), read_key, read->bytes.size())) {
+  if (auto claim = setup_.cache->TryClaim(read_key, read->bytes.size(), input.found)) {
     claim.Commit(read->bytes);
   }
   return FromEncoded(sample, read->bytes, context);
@@ -300,7 +298,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   for (const TensorSpec& prefix : shapes.prefixes) payload_bytes += prefix.bytes() + overhead;
   // The content that was read, which may be newer than the one that was looked up.
   const CacheKey key{source.content, setup_.plan->entry_form()};
-  auto claim = setup_.cache->store().TryClaim(setup_.cache->job(), key, payload_bytes);
+  auto claim = setup_.cache->TryClaim(key, payload_bytes, sample.unit.input.found);
   if (!claim) {
     scratch.Release();
     return FromEncoded(sample, source.bytes, context);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "dataworker/cache/sample_store.h"
+#include "dataworker/peers/cache_lease.h"
 #include "dataworker/session/batch_costs.h"
 #include "dataworker/session/compiled_plan.h"
 #include "dataworker/session/picture_memory.h"

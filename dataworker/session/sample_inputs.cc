@@ -85,21 +85,21 @@ void SampleInputs::OnIdentity(Sample& sample, RowAnswer answer) {
 }
 
 void SampleInputs::LookUp(Sample& sample) {
-  SampleStore& store = parts_.cache->store();
   const auto at = static_cast<std::size_t>(&sample - samples_.data());
-  CacheLookup found = store.Find(parts_.cache->job(), sample.input.key);
+  CacheLookup found = parts_.cache->Find(sample.input.key);
   if (found.later) {
-    store.FindLater(parts_.cache->job(), sample.input.key, found,
-                    [self = shared_from_this(), at](CacheLookup later) {
-                      Sample& waited = self->samples_[at];
-                      if (!later.pin) {
-                        self->Settle(at);
-                        return;
-                      }
-                      waited.input.found = std::move(later);
-                      self->Tell(waited);
-                      self->Settle(std::nullopt);
-                    });
+    parts_.cache->FindLater(sample.input.key, found,
+                            [self = shared_from_this(), at](CacheLookup later) {
+                              Sample& waited = self->samples_[at];
+                              const bool hit = static_cast<bool>(later.pin);
+                              waited.input.found = std::move(later);
+                              if (!hit) {
+                                self->Settle(at);
+                                return;
+                              }
+                              self->Tell(waited);
+                              self->Settle(std::nullopt);
+                            });
     return;
   }
   if (!found.pin) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "dataworker/cache/sample_store.h"
+#include "dataworker/peers/cache_lease.h"
 #include "dataworker/share/source_reads.h"
 #include "dataworker/source/core/source.h"
 

@@ -26,7 +26,8 @@ Status CheckRoom(const Quotas& quotas, std::size_t keys, std::size_t waiting) {
 
 Session::Session(SessionEnvironment& environment, const wire::Attach& attach)
     : environment_(environment),
-      attachment_(environment.reactor.clock(), environment.cache, environment.send, attach),
+      attachment_(environment.reactor.clock(), environment.cache, environment.send, attach,
+                  environment.peers),
       memory_(environment.payloads, attach.job),
       blobs_(environment.blobs, attach.job, BlobsOf(attach),
              {environment.memory, environment.limits.quotas.blob_bytes}),

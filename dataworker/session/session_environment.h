@@ -9,6 +9,7 @@
 #include "dataworker/exec/executor.h"
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/memory/payload_pool.h"
+#include "dataworker/peers/peer_cache.h"
 #include "dataworker/session/blob_table.h"
 #include "dataworker/session/picture_memory.h"
 #include "dataworker/session/quotas.h"
@@ -44,6 +45,7 @@ struct SessionEnvironment {
   remote::ObjectClient& objects;
   std::shared_ptr<SourceReads> reads;
   std::shared_ptr<SampleStore> cache;
+  std::shared_ptr<PeerCache> peers;
   BlobTable& blobs;
   PayloadPool& payloads;
   std::shared_ptr<WorkerMemory> memory;

@@ -6,6 +6,7 @@
 
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/exec/inline_executor.h"
+#include "dataworker/peers/cache_lease.h"
 #include "gmock/gmock.h"
 
 namespace headrace::dataworker {

@@ -54,6 +54,7 @@ DataService::DataService(const Parts& parts)
           .objects = parts.objects,
           .reads = parts.reads,
           .cache = parts.cache,
+          .peers = parts.peers,
           .blobs = blobs_,
           .payloads = payloads_,
           .memory = parts.memory,
@@ -69,7 +70,8 @@ DataService::DataService(const Parts& parts)
                 Send(peer, std::move(body), std::move(payload));
               },
           .stage_cores = [this](JobId job) { return ledger_.StageCores(job, Attached()); }},
-      token_(parts.token) {}
+      token_(parts.token),
+      desk_({parts.reactor, parts.executor, parts.cache, parts.token, environment_.send}) {}
 
 DataService::~DataService() { CloseSessions(); }
 
@@ -165,6 +167,7 @@ void DataService::OnDirective(const wire::WorkerDirective& directive,
                               std::optional<SteadyTime> asked) {
   if (asked) EndAbandoned(directive.jobs, *asked);
   ledger_.OnDirective(directive, asked, Attached());
+  desk_.OnDirective(directive);
   environment_.reads->Wake();  // a limit may have changed
 }
 
@@ -187,6 +190,10 @@ void DataService::OnMessage(net::Incoming&& incoming) {
     OnBatchRequest(peer, std::move(*request));
   } else if (auto* describe = std::get_if<wire::Describe>(&incoming.body)) {
     OnDescribe(peer, std::move(*describe));
+  } else if (const auto* find = std::get_if<wire::PeerFind>(&incoming.body)) {
+    desk_.OnFind(peer, *find);
+  } else if (const auto* put = std::get_if<wire::PeerPut>(&incoming.body)) {
+    desk_.OnPut(incoming, *put);
   } else if (const auto* attach = std::get_if<wire::Attach>(&incoming.body)) {
     OnAttach(peer, *attach, incoming.from_this_user);
   } else if (const auto* part = std::get_if<wire::BlobPart>(&incoming.body)) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dataworker/peers/peer_desk.h"
 #include "dataworker/session/session.h"
 #include "net/descriptor_channel.h"
 #include "net/reactor.h"
@@ -31,6 +32,7 @@ class DataService {
     remote::ObjectClient& objects;
     std::shared_ptr<SourceReads> reads;
     std::shared_ptr<SampleStore> cache;
+    std::shared_ptr<PeerCache> peers;
     wire::HostIdentity host;  // of this process
     Limits limits;
     std::shared_ptr<WorkerMemory> memory;
@@ -101,6 +103,7 @@ class DataService {
   JobLedger ledger_;
   SessionEnvironment environment_;
   std::string token_;
+  PeerDesk desk_;
   std::map<SessionId, std::shared_ptr<Session>> sessions_;
   std::map<SessionId, EarlyArena> early_arenas_;  // by session; its Attach is still on its way
   std::deque<Unsent> unsent_;

@@ -162,11 +162,13 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                          {.bytes = options.source_ahead_bytes,
                           .rows = static_cast<std::size_t>(std::max(options.source_requests, 1))}});
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
-  HR_TRY(Confinement stages, ConfineStages(options.stages, RootsOfView(options.allowed_roots, roots)));
+  HR_TRY(Confinement stages,
+         ConfineStages(options.stages, RootsOfView(options.allowed_roots, roots)));
+  peers_ = PeerCache::Make(reactor_);
   descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
   const std::string token = options.coordinator.empty() ? "" : surroundings_.token;
   service_ = std::make_unique<DataService>(DataService::Parts{
-      reactor_, *executor_, *queue_, sources, *io_, *objects_, reads_, cache_, info_.host,
+      reactor_, *executor_, *queue_, sources, *io_, *objects_, reads_, cache_, peers_, info_.host,
       Limits{std::move(stages), std::move(roots), options.quotas}, memory_, token});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
@@ -197,6 +199,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
               .on_directive =
                   [this](const wire::WorkerDirective& directive, std::optional<SteadyTime> asked) {
                     service_->OnDirective(directive, asked);
+                    peers_->OnDirective(id(), directive);
                   },
               .on_refused =
                   [this, address = options.coordinator](const Status& status) {
@@ -218,6 +221,7 @@ Worker::~Worker() {
   if (io_) io_->Stop();
   if (objects_) objects_->Stop();
   if (cache_) cache_->Stop();
+  if (peers_) peers_->Stop();
   service_.reset();
   // ZeroMQ does not remove it.
   constexpr std::string_view kIpc = "ipc://";

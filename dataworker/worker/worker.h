@@ -13,6 +13,7 @@
 #include "dataworker/exec/executor.h"
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/memory/worker_memory.h"
+#include "dataworker/peers/peer_cache.h"
 #include "dataworker/share/source_reads.h"
 #include "dataworker/share/work_queue.h"
 #include "dataworker/source/core/source.h"
@@ -90,6 +91,7 @@ class Worker {
   std::unique_ptr<IoExecutor> io_;
   std::unique_ptr<remote::ObjectClient> objects_;
   std::shared_ptr<SampleStore> cache_;
+  std::shared_ptr<PeerCache> peers_;
   std::uint64_t memory_limit_ = 0;  // of the process
   std::shared_ptr<WorkerMemory> memory_;
   std::unique_ptr<WorkQueue> queue_;

@@ -29,6 +29,9 @@ struct HostIdentity {
   friend bool operator==(const HostIdentity&, const HostIdentity&) = default;
 };
 
+// A job that leaves the size of its cache to the coordinator's policy.
+inline constexpr std::uint64_t kNoCacheBound = ~std::uint64_t{0};
+
 struct OpenJob {
   std::uint64_t request = 0;
   std::string token;  // 128 random bits in hex, made by the client: a repeat of the same job is the
@@ -37,7 +40,7 @@ struct OpenJob {
   HostIdentity host;
   std::string version;              // client's release, "0.1.0"
   std::int32_t wanted_workers = 0;  // 0: as many as there are
-  std::uint64_t cache_bytes = 0;    // budget on each worker; 0: no cache
+  std::uint64_t cache_bytes = 0;    // at most, on each worker; 0: no cache; kNoCacheBound
   std::string tenant;               // its quota and weight count; empty: the default tenant
   std::int32_t priority = 0;        // a higher one is served first
   std::string group;                // ranks of one program have the same; empty: alone
@@ -203,6 +206,16 @@ struct WorkerHeartbeat {
   }
   friend bool operator==(const WorkerHeartbeat&, const WorkerHeartbeat&) = default;
 };
+// The most peers of a grant; more is refused.
+inline constexpr std::size_t kMaxPeers = 256;
+// Another worker that keeps a part of a job's samples.
+struct CachePeer {
+  WorkerId worker;
+  std::string endpoint;           // of its data socket
+  std::uint64_t cache_bytes = 0;  // the job's quota there: the weight of its part
+  std::string pass;               // the receiver's for that worker and job (base/pass/pass.h)
+  friend bool operator==(const CachePeer&, const CachePeer&) = default;
+};
 // What one job may use of a worker.
 struct JobGrant {
   JobId job;
@@ -210,6 +223,7 @@ struct JobGrant {
   std::uint64_t cache_bytes = 0;              // most bytes for its entries in the cache
   std::uint64_t source_bytes_per_second = 0;  // 0: no limit
   std::vector<TierBytes> tiers;               // quotas; none: the worker divides cache_bytes
+  std::vector<CachePeer> peers;               // that the receiver may share the job's samples with
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
 struct WorkerDirective {

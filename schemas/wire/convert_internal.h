@@ -103,7 +103,7 @@ StatusQuery Read(Reader& r, const fb::StatusQuery* v);
 Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v);
 ClusterStatus Read(Reader& r, const fb::ClusterStatus* v);
 
-// Data messages (convert_session.cc, convert_batch.cc).
+// Data messages (convert_session.cc, convert_batch.cc, convert_peers.cc).
 Offset<fb::Attach> Write(Builder& b, const Attach& v);
 Attach Read(Reader& r, const fb::Attach* v);
 Offset<fb::Attached> Write(Builder& b, const Attached& v);
@@ -122,6 +122,12 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v);
 BatchDone Read(Reader& r, const fb::BatchDone* v);
 Offset<fb::CancelIterations> Write(Builder& b, const CancelIterations& v);
 CancelIterations Read(Reader& r, const fb::CancelIterations* v);
+Offset<fb::PeerFind> Write(Builder& b, const PeerFind& v);
+PeerFind Read(Reader& r, const fb::PeerFind* v);
+Offset<fb::PeerFound> Write(Builder& b, const PeerFound& v);
+PeerFound Read(Reader& r, const fb::PeerFound* v);
+Offset<fb::PeerPut> Write(Builder& b, const PeerPut& v);
+PeerPut Read(Reader& r, const fb::PeerPut* v);
 Offset<fb::Ping> Write(Builder& b, const Ping& v);
 Ping Read(Reader& r, const fb::Ping* v);
 Offset<fb::Pong> Write(Builder& b, const Pong& v);

@@ -72,10 +72,36 @@ JobUsage Read(Reader& r, const fb::JobUsage* usage) {
   return out;
 }
 
+Offset<fb::CachePeer> Write(Builder& b, const CachePeer& v) {
+  const auto endpoint = WriteText(b, v.endpoint);
+  const auto pass = WriteText(b, v.pass);
+  return fb::CreateCachePeer(b, v.worker.value, endpoint, v.cache_bytes, pass);
+}
+
+CachePeer Read(Reader& r, const fb::CachePeer* v) {
+  return {.worker = r.ReadId<WorkerId>(v->worker(), "worker of a peer"),
+          .endpoint = r.Text(v->endpoint()),
+          .cache_bytes = v->cache_bytes(),
+          .pass = r.Text(v->pass())};
+}
+
 Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
   const auto tiers = WriteTiers(b, v.tiers);
+  const auto peers =
+      WriteTables(b, v.peers, [&b](const CachePeer& peer) { return Write(b, peer); });
   return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second,
-                            tiers);
+                            tiers, peers);
+}
+
+// Bounded like tiers: the body may name one table many times.
+std::vector<CachePeer> ReadPeers(Reader& r, const flatbuffers::Vector<Offset<fb::CachePeer>>* v) {
+  std::vector<CachePeer> peers;
+  if (v == nullptr) return peers;
+  r.Require(v->size() <= kMaxPeers, "peers");
+  for (std::size_t i = 0; i < v->size() && i < kMaxPeers; ++i) {
+    peers.push_back(Read(r, v->Get(static_cast<flatbuffers::uoffset_t>(i))));
+  }
+  return peers;
 }
 
 JobGrant Read(Reader& r, const fb::JobGrant* v) {
@@ -83,7 +109,8 @@ JobGrant Read(Reader& r, const fb::JobGrant* v) {
           .millicores = v->millicores(),
           .cache_bytes = v->cache_bytes(),
           .source_bytes_per_second = v->source_bytes_per_second(),
-          .tiers = ReadTiers(r, v->tiers())};
+          .tiers = ReadTiers(r, v->tiers()),
+          .peers = ReadPeers(r, v->peers())};
 }
 
 template <typename T>

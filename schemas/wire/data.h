@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -184,6 +186,43 @@ struct CancelIterations {
   SessionId session;
   IterationId before;
   friend bool operator==(const CancelIterations&, const CancelIterations&) = default;
+};
+
+// What names an entry of a cache: two words of its place, three of its version, and two of its form.
+using EntryWords = std::array<std::uint64_t, 7>;
+// The most keys of a PeerFind; more is refused.
+inline constexpr std::size_t kMaxPeerKeys = 64;
+
+// Asks the worker that keeps these entries for them. The pass is that of CachePeer.
+struct PeerFind {
+  std::uint64_t request = 0;
+  WorkerId worker;  // who asks
+  JobId job;
+  std::string pass;
+  std::vector<EntryWords> keys;
+  friend bool operator==(const PeerFind&, const PeerFind&) = default;
+};
+enum class PeerAnswer : std::uint8_t {
+  kNothing = 0,  // not here, and not wanted: there is no room, or another makes it
+  kFound = 1,    // a payload frame has it
+  kMake = 2,     // not here; the asker may make it and put it, for a while
+};
+// Payload frames: for each found entry one, with its bytes and ScratchBuffer::kSlack more.
+struct PeerFound {
+  std::uint64_t request = 0;
+  Status status;                     // kNotFound: no such pass, or the job has no lease there
+  std::vector<PeerAnswer> answers;   // one a key
+  std::vector<std::uint64_t> sizes;  // bytes of the found ones, in their order
+  friend bool operator==(const PeerFound&, const PeerFound&) = default;
+};
+// Gives an entry to the worker that answered kMake. Payload frame 0 holds it.
+struct PeerPut {
+  WorkerId worker;  // who gives it
+  JobId job;
+  std::string pass;
+  EntryWords key{};
+  bool made = true;  // false: the sender does not make it after all; there is no payload
+  friend bool operator==(const PeerPut&, const PeerPut&) = default;
 };
 
 struct Ping {

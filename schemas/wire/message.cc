@@ -42,6 +42,9 @@ constexpr std::array kTypes = {MessageType::kUnknown,
                                MessageType::kBatchRequest,
                                MessageType::kBatchDone,
                                MessageType::kCancelIterations,
+                               MessageType::kPeerFind,
+                               MessageType::kPeerFound,
+                               MessageType::kPeerPut,
                                MessageType::kPing,
                                MessageType::kPong};
 static_assert(kTypes.size() == std::variant_size_v<Body>);

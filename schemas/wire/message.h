@@ -51,16 +51,20 @@ enum class MessageType : std::uint16_t {
   kBatchRequest = 46,
   kBatchDone = 47,
   kCancelIterations = 48,
+  kPeerFind = 50,
+  kPeerFound = 51,
+  kPeerPut = 52,
   kPing = 60,
   kPong = 61,
 };
 
 // In the order of MessageType. std::monostate stands for a type of a newer peer.
-using Body = std::variant<std::monostate, OpenJob, JobOpened, OpenSession, SessionOpened,
-                          ConsumerHeartbeat, Leases, CloseSession, CloseJob, RegisterWorker,
-                          WorkerRegistered, WorkerHeartbeat, WorkerDirective, LeaveWorker,
-                          StatusQuery, ClusterStatus, Attach, Attached, BlobPart, Detach, Describe,
-                          Described, BatchRequest, BatchDone, CancelIterations, Ping, Pong>;
+using Body =
+    std::variant<std::monostate, OpenJob, JobOpened, OpenSession, SessionOpened, ConsumerHeartbeat,
+                 Leases, CloseSession, CloseJob, RegisterWorker, WorkerRegistered, WorkerHeartbeat,
+                 WorkerDirective, LeaveWorker, StatusQuery, ClusterStatus, Attach, Attached,
+                 BlobPart, Detach, Describe, Described, BatchRequest, BatchDone, CancelIterations,
+                 PeerFind, PeerFound, PeerPut, Ping, Pong>;
 
 [[nodiscard]] MessageType TypeOf(const Body& body);
 

@@ -252,6 +252,12 @@ BatchDone RandomBody::Done() {
   return out;
 }
 
+EntryWords RandomBody::Entry() {
+  EntryWords words{};
+  for (std::uint64_t& word : words) word = Number();
+  return words;
+}
+
 Body RandomBody::MakeControl(std::size_t index) {
   switch (index) {
     case 1:
@@ -398,6 +404,26 @@ Body RandomBody::MakeData(std::size_t index) {
     case 24:
       return CancelIterations{.session = AnId<SessionId>(), .before = AnId<IterationId>()};
     case 25:
+      return PeerFind{.request = Number(),
+                      .worker = AnId<WorkerId>(),
+                      .job = AnId<JobId>(),
+                      .pass = Text(),
+                      .keys = Some([this] { return Entry(); })};
+    case 26: {
+      PeerFound out{.request = Number(), .status = AStatus(), .answers = {}, .sizes = {}};
+      out.answers = Some([this] { return static_cast<PeerAnswer>(Below(3)); });
+      for (const PeerAnswer answer : out.answers) {
+        if (answer == PeerAnswer::kFound) out.sizes.push_back(Number());
+      }
+      return out;
+    }
+    case 27:
+      return PeerPut{.worker = AnId<WorkerId>(),
+                     .job = AnId<JobId>(),
+                     .pass = Text(),
+                     .key = Entry(),
+                     .made = Coin()};
+    case 28:
       return Ping{.sequence = Number()};
     default:
       return Pong{.sequence = Number()};

@@ -30,6 +30,7 @@ class RandomBody : RandomValues {
   [[nodiscard]] std::optional<TensorSpec> ASpec();
   [[nodiscard]] BatchRequest Request();
   [[nodiscard]] BatchDone Done();
+  [[nodiscard]] EntryWords Entry();
 };
 
 }  // namespace headrace::wire

@@ -77,7 +77,13 @@ JobGrant RandomValues::Grant() {
           .millicores = Number32(),
           .cache_bytes = Number(),
           .source_bytes_per_second = Number(),
-          .tiers = TierBytesList()};
+          .tiers = TierBytesList(),
+          .peers = Some([this] {
+            return CachePeer{.worker = AnId<WorkerId>(),
+                             .endpoint = Text(),
+                             .cache_bytes = Number(),
+                             .pass = Text()};
+          })};
 }
 
 ArgValue RandomValues::Arg() {

@@ -79,6 +79,12 @@ constexpr Rule RuleOf(MessageType type) {
       return FromWorker("BatchDone");
     case MessageType::kCancelIterations:
       return AskedByTrainer("CancelIterations");
+    case MessageType::kPeerFind:  // nobody else puts bytes into a cache, or reads them there
+      return FromWorker("PeerFind");
+    case MessageType::kPeerFound:
+      return FromWorker("PeerFound");
+    case MessageType::kPeerPut:
+      return FromWorker("PeerPut");
     case MessageType::kPing:  // either side asks
       return {"Ping", true, true, true, true, false};
     case MessageType::kPong:

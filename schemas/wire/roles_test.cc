@@ -38,6 +38,9 @@ const std::map<std::string_view, std::set<Role>>& Table() {
       {"BatchRequest", {kTrainer, kAdmin}},
       {"BatchDone", {kWorker}},
       {"CancelIterations", {kTrainer, kAdmin}},
+      {"PeerFind", {kWorker}},
+      {"PeerFound", {kWorker}},
+      {"PeerPut", {kWorker}},
       {"Ping", {kCoordinator, kWorker, kTrainer, kAdmin}},
       {"Pong", {kCoordinator, kWorker, kTrainer, kAdmin}},
   };

@@ -59,6 +59,7 @@ TEST_P(FaultNetworkTest, EveryBatchOnceInOrderWithTheRightBits) {
       RunIteration(*quiet.Open(folder->plan, folder->blobs, folder->samples), batches, iteration);
 
   World::Options bad = good;
+  bad.cache_bytes = std::uint64_t{16} << 20;  // the workers ask each other for samples, too
   bad.rates = kBad;
   bad.seed = seed;
   World world(bad);

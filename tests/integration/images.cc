@@ -62,4 +62,13 @@ void MakeImages(const std::string& folder, int classes, int per_class) {
   }
 }
 
+void MakeEqualImages(const std::string& folder, int count, int width, int height) {
+  std::mt19937 random(1);
+  const std::string sub = folder + "/class_0";
+  fs::create_directories(sub);
+  const std::string first = sub + "/0.jpg";
+  WriteJpeg(first, width, height, random);
+  for (int i = 1; i < count; ++i) fs::copy_file(first, sub + "/" + std::to_string(i) + ".jpg");
+}
+
 }  // namespace headrace::testing_support

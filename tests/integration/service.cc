@@ -90,7 +90,7 @@ bool WaitForFile(const std::string& path, int timeout_ms) {
   return true;
 }
 
-Cluster::Cluster(int workers) {
+Cluster::Cluster(int workers, std::string cache) : cache_(std::move(cache)) {
   RestartCoordinator();
   for (int i = 0; i < workers; ++i) AddWorker();
 }
@@ -110,7 +110,8 @@ void Cluster::AddWorker() {
   const std::string directory = folder_.path() + "/w" + std::to_string(workers_.size());
   workers_.push_back(std::make_unique<Process>(std::vector<std::string>{
       HEADRACE_PROGRAM, "worker", "--coordinator", "ipc://" + folder_.path() + "/control",
-      "--directory", directory, "--threads", "1", "--parent-pid", std::to_string(::getpid())}));
+      "--directory", directory, "--threads", "1", "--cache", cache_, "--parent-pid",
+      std::to_string(::getpid())}));
 }
 
 std::shared_ptr<Client> Cluster::Connect(ClientOptions options) const {

@@ -50,7 +50,8 @@ class Process {
 // A coordinator and workers as processes of their own, in a private folder.
 class Cluster {
  public:
-  explicit Cluster(int workers);
+  // `cache`: of each worker, as for --cache.
+  explicit Cluster(int workers, std::string cache = "0");
   [[nodiscard]] std::shared_ptr<Client> Connect(ClientOptions options = {}) const;
   [[nodiscard]] Process& worker(int i) { return *workers_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Process& coordinator() { return *coordinator_; }
@@ -59,6 +60,7 @@ class Cluster {
 
  private:
   TemporaryFolder folder_;
+  const std::string cache_;
   std::unique_ptr<Process> coordinator_;
   std::vector<std::unique_ptr<Process>> workers_;
 };

@@ -311,6 +311,19 @@ TEST_F(SessionTest, ForkedChildGetsErrorsAndHangsNowhere) {
   EXPECT_TRUE(session->Next(std::chrono::seconds(30)).ok());
 }
 
+TEST_F(SessionTest, ThePoolsCacheServesAProgramThatAsksForNone) {
+  Cluster pool(2, "64M");
+  const auto client = pool.Connect();
+  const auto session = *client->OpenSession(folder_.plan, folder_.blobs, {});
+  const auto misses = [&] { return session->Stats().miss_samples; };
+  const auto expected = RunIteration(*session, batches_, iteration_);
+  // The second worker may have come later, and what it owns is then made once more.
+  EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
+  const std::uint64_t before = misses();
+  EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
+  EXPECT_EQ(misses(), before);
+}
+
 TEST_F(SessionTest, PlanWithoutNativeFormIsRefusedByName) {
   Plan plan = folder_.plan;
   plan.chain[1].op = "swirl";

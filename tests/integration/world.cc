@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "net/test_util.h"
 #include "schemas/wire/host_identity.h"
+#include "tests/integration/thread_executor.h"
 
 namespace headrace::testing_support {
 namespace {
@@ -50,8 +51,14 @@ World::World(const Options& options) : options_(options) {
     wanted.coordinator = endpoint;
     wanted.directory = folder_.path() + "/w" + std::to_string(worker_sites_.size());
     wanted.threads = 1;
-    RunOn(*site.net,
-          [&] { worker = *dataworker::Worker::Start(*site.net, wanted, [](const Status&) {}); });
+    wanted.cache_bytes = options.cache_bytes;
+    auto surroundings = dataworker::WorkerSurroundings::OfThisProcess();
+    surroundings.make_executor = [](int) { return std::make_unique<ThreadExecutor>(); };
+    RunOn(*site.net, [&] {
+      worker = *dataworker::Worker::Start(
+          *site.net, wanted, [](const Status&) {}, dataworker::BuiltinCacheTiers(),
+          dataworker::BuiltinSources(), std::move(surroundings));
+    });
   }
   client_site_ = MakeSite("client");
   runtime_ = std::make_shared<client::Runtime>();
@@ -61,6 +68,7 @@ World::World(const Options& options) : options_(options) {
   setup.endpoint = endpoint;
   setup.host = wire::ReadHostIdentity();
   setup.token = "the client of a bad network";
+  if (options.cache_bytes > 0) setup.cache_bytes = wire::kNoCacheBound;
   client_ = std::make_shared<client::JobLink>(client_site_.net, std::move(setup));
   const auto opened =
       Await<Status>(*client_site_.net, [this](const auto& reply) { client_->Start(reply); });
@@ -77,6 +85,22 @@ World::~World() {
   }
   RunOn(*coordinator_site_.net, [this] { coordinator_.reset(); });
   coordinator_site_.reactor->Stop();
+}
+
+void World::KillWorker(std::size_t worker) {
+  RunOn(*worker_sites_[worker].net, [&] { workers_[worker].reset(); });
+}
+
+void World::DrainWorker(std::size_t worker) {
+  RunOn(*worker_sites_[worker].net, [&] { workers_[worker]->Leave(std::chrono::seconds(10)); });
+}
+
+dataworker::CacheStats World::CacheOf(std::size_t worker) const {
+  dataworker::CacheStats stats;
+  RunOn(*worker_sites_[worker].net, [&] {
+    if (workers_[worker]) stats = workers_[worker]->cache_stats();
+  });
+  return stats;
 }
 
 std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, Blob>& blobs,
@@ -100,6 +124,7 @@ std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, 
   context.plan = plan;
   context.split = *std::move(split);
   context.allow_arena = options_.arena;
+  if (options_.cache_bytes > 0) context.cache_bytes = wire::kNoCacheBound;
   context.arena = arena_;
   context.blobs = std::make_unique<client::BlobStore>(blobs);
   auto shared = std::make_shared<client::BatchMailbox>(true);

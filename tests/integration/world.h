@@ -26,6 +26,8 @@ class World {
     // How long a request without an answer is waited for: faults are more frequent here.
     Duration resend_floor = std::chrono::milliseconds(300);
     bool arena = true;  // false: batches come as messages
+    // Of each worker. 0: the job asks for no cache either; else it leaves the size to the coordinator.
+    std::uint64_t cache_bytes = 0;
   };
   explicit World(const Options& options);
   ~World();
@@ -37,6 +39,13 @@ class World {
                                 std::int64_t keys);
   // The slots of the last session.
   [[nodiscard]] client::Arena::Counts slots() const { return arena_->counts(); }
+
+  // Ends a worker as if its process had died: nobody is told.
+  void KillWorker(std::size_t worker);
+  // Has a worker leave: it answers what was asked and takes nothing new.
+  void DrainWorker(std::size_t worker);
+  // What the worker's cache has; nothing of one that was killed.
+  [[nodiscard]] dataworker::CacheStats CacheOf(std::size_t worker) const;
 
  private:
   // A reactor and the bad network on it.

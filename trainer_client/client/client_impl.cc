@@ -29,6 +29,12 @@ std::uint64_t RandomBits() {
   return bits;
 }
 
+// Most bytes of each worker's cache for the job. What the program says is for its own workers; it is a
+// bound for others too.
+std::uint64_t CacheBound(const ClientOptions& options) {
+  return options.cache_bytes == 0 ? wire::kNoCacheBound : options.cache_bytes;
+}
+
 }  // namespace
 
 bool ClientImpl::forked() const { return runtime_ && runtime_->pid != ::getpid(); }
@@ -50,7 +56,7 @@ Status ClientImpl::Start() {
   host_ = wire::ReadHostIdentity();
   setup.job_name = options_.job_name;
   setup.workers = options_.workers;
-  setup.cache_bytes = options_.cache_bytes;
+  setup.cache_bytes = CacheBound(options_);
   setup.tenant = options_.tenant;
   setup.priority = options_.priority;
   setup.group = options_.group;
@@ -226,7 +232,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   client::LinkContext& context = setup.context;
   context.session = id;
   context.host = host_;
-  context.cache_bytes = options_.cache_bytes;
+  context.cache_bytes = CacheBound(options_);
   context.arena = arena;
   context.gives_lanes = options.gives_lanes;
   const char* transport = std::getenv("HEADRACE_TRANSPORT");

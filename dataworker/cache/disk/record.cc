@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kRecordMagic = 0x31304345'52434852;  // "RHCREC01"
 constexpr std::uint64_t kListMagic = 0x31305453'4c434852;    // "RHCLST01"
-constexpr std::size_t kRecordWords = 9;  // place, version, form, bytes, hash, offset
+constexpr std::size_t kRecordWords = 10;  // place, version, form, bytes, hash, offset
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -29,17 +29,18 @@ void PutWords(MutableByteSpan bytes, std::span<const std::uint64_t> words) {
 // The words of a record without its offset.
 std::array<std::uint64_t, kRecordWords - 1> WordsOf(const Record& record) {
   const ContentIdentity& content = record.key.content;
-  return {content.place[0],   content.place[1], content.version[0], content.version[1],
-          content.version[2], record.key.form,  record.bytes,       record.hash};
+  return {content.place[0],   content.place[1],   content.version[0],
+          content.version[1], content.version[2], record.key.form[0],
+          record.key.form[1], record.bytes,       record.hash};
 }
 Record RecordOf(ByteSpan words) {
   Record record;
   ContentIdentity& content = record.key.content;
   content.place = {WordAt(words, 0), WordAt(words, 1)};
   content.version = {WordAt(words, 2), WordAt(words, 3), WordAt(words, 4)};
-  record.key.form = WordAt(words, 5);
-  record.bytes = WordAt(words, 6);
-  record.hash = WordAt(words, 7);
+  record.key.form = {WordAt(words, 5), WordAt(words, 6)};
+  record.bytes = WordAt(words, 7);
+  record.hash = WordAt(words, 8);
   return record;
 }
 

@@ -54,7 +54,9 @@ std::string WhyNoView(const Confinement& confinement) {
 
 std::vector<std::string> RootsOfView(const std::vector<std::string>& given,
                                      const std::vector<std::string>& real) {
-  const auto is_base = [](const std::string& root) { return root.find("://") != std::string::npos; };
+  const auto is_base = [](const std::string& root) {
+    return root.find("://") != std::string::npos;
+  };
   std::vector<std::string> roots;
   for (const std::string& root : real) {
     if (!is_base(root)) roots.push_back(root);

@@ -31,10 +31,12 @@ struct ClientOptions {
   // Directory with the key of a trainer or admin, made by `headrace keys`; used with a coordinator
   // that is reached by TCP. Empty: no keys.
   std::string keys;
-  std::string binary;             // path of the headrace program, to start processes here
-  std::int32_t workers = 1;       // local worker processes (embedded) or workers wanted (0: all)
-  std::int32_t threads = 0;       // compute threads of all local workers together; 0: usable CPUs
-  std::uint64_t cache_bytes = 0;  // memory cache, all local workers together
+  std::string binary;        // path of the headrace program, to start processes here
+  std::int32_t workers = 1;  // local worker processes (embedded) or workers wanted (0: all)
+  std::int32_t threads = 0;  // compute threads of all local workers together; 0: usable CPUs
+  // Memory cache of all local workers together, and the most that the job takes of another worker's.
+  // 0: local workers have none, and of others it has what the coordinator's policy grants.
+  std::uint64_t cache_bytes = 0;
   // With a coordinator: lends it a worker on this host, unless the host has one. The worker serves
   // this user's programs alone, and ends with this process.
   bool local_worker = true;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "coordinator/state/state.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::coordinator {
+
+// The other workers of the job that `asker` shares its samples with, by id, at most wire::kMaxPeers.
+// They are those with room for the job's samples that run on the same host, for the same user, with the
+// same release. What a file's content is called holds on one host alone (ContentIdentity), and who may
+// read a file is a matter of the user. A worker in a container with a host name of its own is on a host
+// of its own. Pure.
+[[nodiscard]] std::vector<wire::CachePeer> CachePeersOf(const State& state, const Job& job,
+                                                        const Worker& asker);
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,183 @@
+#include "dataworker/peers/peer_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+
+namespace headrace::dataworker {
+
+std::shared_ptr<PeerCache> PeerCache::Make(net::Reactor& reactor) {
+  return std::shared_ptr<PeerCache>(new PeerCache(reactor));
+}
+
+void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directive) {
+  // A coordinator that has just begun knows jobs, and no grants yet.
+  if (directive.grants.empty() && !directive.jobs.empty()) return;
+  std::map<JobId, std::shared_ptr<const PeerRing>> rings;
+  std::map<WorkerId, std::map<JobId, std::string>> passes;
+  std::map<WorkerId, std::string> endpoints;
+  for (const wire::JobGrant& grant : directive.grants) {
+    if (grant.peers.empty()) continue;
+    std::vector<PeerRing::Member> members = {{self, grant.cache_bytes}};
+    for (const wire::CachePeer& peer : grant.peers) {
+      members.push_back({peer.worker, peer.cache_bytes});
+      passes[peer.worker][grant.job] = peer.pass;
+      endpoints[peer.worker] = peer.endpoint;
+    }
+    rings[grant.job] = std::make_shared<const PeerRing>(std::move(members));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    self_ = self;
+    any_ = !rings.empty();
+    rings_.swap(rings);
+  }
+  std::erase_if(links_, [&](const auto& entry) {
+    const auto at = endpoints.find(entry.first);
+    return at == endpoints.end() || at->second != entry.second->endpoint();
+  });
+  for (const auto& [worker, endpoint] : endpoints) {
+    std::unique_ptr<PeerLink>& link = links_[worker];
+    if (!link) {
+      auto opened = PeerLink::Open(reactor_, endpoint);
+      if (!opened.ok()) {
+        LogWarning("no samples are shared with worker " + std::to_string(worker.value) + " at " +
+                   endpoint + ": " + opened.status().message());
+        links_.erase(worker);
+        continue;
+      }
+      link = std::move(opened).value();
+    }
+    link->SetPasses(self, std::move(passes[worker]));
+  }
+}
+
+WorkerId PeerCache::OwnerOf(JobId job, const CacheKey& key) const {
+  if (!any_) return {};
+  std::shared_ptr<const PeerRing> ring;
+  WorkerId self;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = rings_.find(job);
+    if (at == rings_.end()) return {};
+    ring = at->second;
+    self = self_;
+  }
+  const WorkerId owner = ring->OwnerOf(EntryId::Of(key));
+  return owner == self ? WorkerId() : owner;
+}
+
+bool PeerCache::Elsewhere(JobId job, const CacheKey& key) const {
+  return OwnerOf(job, key).valid();
+}
+
+void PeerCache::Ask(JobId job, const CacheKey& key, OnAnswer on_answer) {
+  gate_->Enter(job,
+               [self = shared_from_this(), job, key, on_answer = std::move(on_answer)](
+                   FetchGate::Place place) { self->Push(job, key, std::move(place), on_answer); });
+}
+
+void PeerCache::Push(JobId job, const CacheKey& key, FetchGate::Place place,
+                     const OnAnswer& on_answer) {
+  const WorkerId owner = OwnerOf(job, key);
+  PeerLink::OnAnswer take = [weak = weak_from_this(), owner, job, key, place = std::move(place),
+                             on_answer](wire::PeerAnswer answer, CachePin pin) mutable {
+    if (answer == wire::PeerAnswer::kFound) {
+      on_answer({.pin = WithPlace(std::move(pin), std::move(place)), .claim = nullptr});
+      return;
+    }
+    place.reset();
+    std::shared_ptr<PeerClaim> claim;
+    if (answer == wire::PeerAnswer::kMake) {
+      claim = std::make_shared<PeerClaim>(weak, owner, job, key);
+    }
+    on_answer({.pin = {}, .claim = std::move(claim)});
+  };
+  bool stopped = false, first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped = stopped_;
+    if (!stopped) {
+      first = asked_.empty();
+      asked_.push_back({owner, {job, key, take}});
+    }
+  }
+  if (stopped) take(wire::PeerAnswer::kNothing, {});
+  if (!first) return;
+  reactor_.Post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->Flush();
+  });
+}
+
+void PeerCache::Flush() {
+  std::vector<Asked> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    asked.swap(asked_);
+  }
+  std::map<WorkerId, std::vector<PeerLink::Question>> by_owner;
+  for (Asked& each : asked) by_owner[each.owner].push_back(std::move(each.question));
+  asked.clear();
+  for (auto& [owner, questions] : by_owner) {
+    const auto link = links_.find(owner);
+    if (link != links_.end()) {
+      link->second->Ask(std::move(questions));
+      continue;
+    }
+    for (const auto& question : questions) question.on_answer(wire::PeerAnswer::kNothing, {});
+  }
+}
+
+bool PeerCache::Put(WorkerId owner, JobId job, const CacheKey& key, ByteSpan entry) {
+  const std::size_t bytes = entry.size() + ScratchBuffer::kSlack;
+  if (bytes > net::kMaxFrameBytes) return false;
+  if (put_bytes_->fetch_add(bytes) + bytes > kMostPutBytes) {
+    put_bytes_->fetch_sub(bytes);
+    return false;
+  }
+  const std::shared_ptr<std::byte[]> copy(new std::byte[bytes],
+                                          [counter = put_bytes_, bytes](const std::byte* gone) {
+                                            delete[] gone;
+                                            counter->fetch_sub(bytes);
+                                          });
+  std::memset(std::ranges::copy(entry, copy.get()).out, 0, ScratchBuffer::kSlack);
+  Send(owner, job, key, true, {{ByteSpan(copy.get(), bytes), copy}});
+  return true;
+}
+
+void PeerCache::GiveBack(WorkerId owner, JobId job, const CacheKey& key) {
+  Send(owner, job, key, false, {});
+}
+
+void PeerCache::Send(WorkerId owner, JobId job, const CacheKey& key, bool made,
+                     std::vector<net::PayloadFrame> payload) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return;  // the reactor may be gone
+  }
+  reactor_.Post([weak = weak_from_this(), owner, job, key, made, payload = std::move(payload)] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const auto link = self->links_.find(owner);
+    if (link != self->links_.end()) link->second->Put(job, key, made, payload);
+  });
+}
+
+void PeerCache::Stop() {
+  std::vector<Asked> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    any_ = false;
+    rings_.clear();
+    asked.swap(asked_);
+  }
+  for (const Asked& each : asked) each.question.on_answer(wire::PeerAnswer::kNothing, {});
+  links_.clear();
+  gate_->Close();
+}
+
+}  // namespace headrace::dataworker

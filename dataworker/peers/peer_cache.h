@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/ids.h"
+#include "dataworker/cache/cache_entry.h"
+#include "dataworker/cache/fetch_gate.h"
+#include "dataworker/peers/peer_claim.h"
+#include "dataworker/peers/peer_link.h"
+#include "dataworker/peers/peer_ring.h"
+#include "net/reactor.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::dataworker {
+
+// What other workers keep of the jobs' samples: the asking half. Each entry has one owner (PeerRing),
+// by the coordinator's last directive. PeerDesk is the half that answers.
+//
+// In flight it has at most kMostAsked entries a job, from the question until their bytes are released,
+// and kMostPutBytes of entries on their way to owners. Entries beyond that are not handed over.
+// Shared: claims may outlive the worker.
+class PeerCache : public std::enable_shared_from_this<PeerCache> {
+ public:
+  static constexpr std::size_t kMostAsked = 64;
+  static constexpr std::size_t kMostPutBytes = std::size_t{64} << 20;
+
+  struct Answer {
+    CachePin pin;                      // the entry
+    std::shared_ptr<PeerClaim> claim;  // there is none: the caller may make it for the owner
+  };
+  using OnAnswer = std::function<void(Answer)>;
+
+  // `reactor` outlives it.
+  static std::shared_ptr<PeerCache> Make(net::Reactor& reactor);
+
+  // Takes the rings that hold from now on. `self`: this worker's id. Reactor thread.
+  void OnDirective(WorkerId self, const wire::WorkerDirective& directive);
+  // Answers every open question, with nothing, before it returns; later ones at once. Idempotent.
+  // Reactor thread.
+  void Stop();
+
+  // Whether another worker owns the job's entry. Any thread.
+  [[nodiscard]] bool Elsewhere(JobId job, const CacheKey& key) const;
+  // Asks the owner. Calls `on_answer` exactly once, from any thread, in a bounded time (PeerLink).
+  // Until the pin is released it holds one of the job's places: a caller that has one must not wait
+  // for the next. Any thread.
+  void Ask(JobId job, const CacheKey& key, OnAnswer on_answer);
+
+ private:
+  friend class PeerClaim;
+  struct Asked {
+    WorkerId owner;
+    PeerLink::Question question;
+  };
+  explicit PeerCache(net::Reactor& reactor)
+      : reactor_(reactor), gate_(std::make_shared<FetchGate>(kMostAsked)) {}
+  // Not valid: this worker's own, or nobody's.
+  [[nodiscard]] WorkerId OwnerOf(JobId job, const CacheKey& key) const;
+  void Push(JobId job, const CacheKey& key, FetchGate::Place place, const OnAnswer& on_answer);
+  void Flush();
+  // Hands an entry to its owner; copies it. False: it is not handed over. Any thread.
+  bool Put(WorkerId owner, JobId job, const CacheKey& key, ByteSpan entry);
+  void GiveBack(WorkerId owner, JobId job, const CacheKey& key);
+  void Send(WorkerId owner, JobId job, const CacheKey& key, bool made,
+            std::vector<net::PayloadFrame> payload);
+
+  net::Reactor& reactor_;
+  const std::shared_ptr<FetchGate> gate_;
+  std::map<WorkerId, std::unique_ptr<PeerLink>> links_;  // reactor thread
+  std::atomic<bool> any_ = false;                        // there is a ring
+  const std::shared_ptr<std::atomic<std::size_t>> put_bytes_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  bool stopped_ = false;
+  WorkerId self_;
+  std::map<JobId, std::shared_ptr<const PeerRing>> rings_;
+  std::vector<Asked> asked_;  // and not with a link yet
+};
+
+}  // namespace headrace::dataworker

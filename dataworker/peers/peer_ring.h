@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.h"
+#include "dataworker/cache/cache_entry.h"
+
+namespace headrace::dataworker {
+
+// Says which worker of a job's keeps an entry. Each worker draws a number for the entry, from both
+// names alone, and the greatest owns it (weighted rendezvous hashing). So
+//
+//   each owns its part by weight, whatever the entries are
+//   a worker that joins takes its part from all others; nothing else moves
+//   the part of one that leaves, or is lost, goes to all others; nothing else moves
+//   where a weight changes, entries move to or from that worker alone
+//
+// Two workers that know different rings for a moment disagree about some entries. That costs misses
+// and second copies, never a wrong byte: an entry is its content's, wherever it is. A value; pure.
+class PeerRing {
+ public:
+  struct Member {
+    WorkerId worker;
+    std::uint64_t weight = 0;  // bytes; 0: it owns nothing
+  };
+  PeerRing() = default;
+  explicit PeerRing(std::vector<Member> members) : members_(std::move(members)) {}
+
+  // Not valid: no member has a weight. O(members).
+  [[nodiscard]] WorkerId OwnerOf(const EntryId& entry) const;
+
+ private:
+  std::vector<Member> members_;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,124 @@
+// One cache: the memory of all workers of a host serves each of them.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/integration/world.h"
+
+namespace headrace::testing_support {
+namespace {
+
+constexpr std::int64_t kSamples = 800;
+constexpr std::size_t kWorkers = 4;
+constexpr double kEntryBytes = 28'672 + 224;  // 96 x 96 pixels in whole pages, and the index
+constexpr double kAll = kSamples * kEntryBytes;
+
+class PoolCacheTest : public testing::Test {
+ protected:
+  PoolCacheTest() {
+    MakeEqualImages(images_.path(), kSamples, 96, 96);
+    ImageFolderOptions options;
+    options.image_size = 64;
+    folder_ = *OpenImageFolder(images_.path(), options);
+  }
+  // One epoch in an order of its own. Returns the share of its samples that a cache had.
+  double Epoch(Session& session, const std::function<void(const Batch&)>& at = {}) {
+    const std::uint64_t before = Hits(session);
+    IterationOptions iteration;
+    iteration.base_seed = ++epoch_;
+    last_ = RunIteration(session, IndexBatches(kSamples, 16, epoch_), iteration, at);
+    return static_cast<double>(Hits(session) - before) / kSamples;
+  }
+  // The same epoch, as it was without a cache.
+  [[nodiscard]] std::vector<std::uint64_t> Again(Session& session) const {
+    IterationOptions iteration;
+    iteration.base_seed = epoch_;
+    return RunIteration(session, IndexBatches(kSamples, 16, epoch_), iteration);
+  }
+  static std::uint64_t Hits(const Session& session) {
+    std::uint64_t hits = 0;
+    for (const auto& [tier, of] : session.Stats().hits_by_tier) hits += of.decoded;
+    return hits;
+  }
+  static double Entries(const World& world) {
+    double entries = 0;
+    for (std::size_t i = 0; i < kWorkers; ++i) {
+      entries += static_cast<double>(world.CacheOf(i).entries);
+    }
+    return entries;
+  }
+  // `share`: of the data that fits all workers together.
+  static World::Options Options(double share) {
+    World::Options options;
+    options.workers = kWorkers;
+    options.cache_bytes = static_cast<std::uint64_t>(kAll * share / kWorkers);
+    return options;
+  }
+
+  TemporaryFolder images_;
+  ImageFolder folder_;
+  std::uint64_t epoch_ = 0;
+  std::vector<std::uint64_t> last_;
+};
+
+class PoolCacheShareTest : public PoolCacheTest, public testing::WithParamInterface<double> {};
+
+TEST_P(PoolCacheShareTest, AnyWorkerHitsWhatAnyWorkerKeeps) {
+  World world(Options(GetParam()));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  EXPECT_LT(Epoch(*session), 0.02);
+  Epoch(*session);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    const double cached = Entries(world) / kSamples;
+    EXPECT_NEAR(Epoch(*session), cached, 0.02);
+    // Each sample is kept once, and the room is used.
+    EXPECT_LE(cached, std::min(GetParam(), 1.0));
+    EXPECT_GT(cached, std::min(GetParam() * 0.85, 0.97));  // but for the ends of chunks
+  }
+  World plain(Options(0));
+  EXPECT_EQ(Again(*plain.Open(folder_.plan, folder_.blobs, folder_.samples)), last_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, PoolCacheShareTest, testing::Values(0.25, 0.5, 0.9, 1.2),
+                         [](const auto& share) {
+                           return "Percent" + std::to_string(std::lround(share.param * 100));
+                         });
+
+class PoolCacheLossTest : public PoolCacheTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(PoolCacheLossTest, AnOwnerThatGoesInMidEpochTakesItsPartAlone) {
+  World world(Options(2));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  Epoch(*session);
+  Epoch(*session);  // what was asked of an owner before it knew the job
+  ASSERT_GT(Epoch(*session), 0.97);
+  const double kept = Epoch(*session, [&](const Batch& batch) {
+    if (batch.batch != 20) return;
+    if (GetParam()) {
+      world.KillWorker(0);
+    } else {
+      world.DrainWorker(0);
+    }
+  });
+  EXPECT_GT(kept, 0.65);
+  World plain(Options(0));
+  EXPECT_EQ(Again(*plain.Open(folder_.plan, folder_.blobs, folder_.samples)), last_);
+  // Its part is made again where it belongs now.
+  double hits = 0;
+  for (int epoch = 0; epoch < 200 && hits < 0.97; ++epoch) {
+    hits = Epoch(*session);
+    EXPECT_GT(hits, 0.65);
+  }
+  EXPECT_GE(hits, 0.97);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, PoolCacheLossTest, testing::Bool(),
+                         [](const auto& killed) { return killed.param ? "Killed" : "Drained"; });
+
+}  // namespace
+}  // namespace headrace::testing_support
