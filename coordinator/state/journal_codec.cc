@@ -155,6 +155,19 @@ struct Encoder {
   }
 };
 
+// Whether all numbers are whole but the seconds: a fraction in a damaged record is no id. Records are
+// not nested deeper than `depth`.
+bool HasWholeNumbers(const Json& j, bool seconds = false, int depth = 8) {
+  if (j.is_number_float()) return seconds;
+  if (!j.is_structured()) return true;
+  if (depth == 0) return false;
+  for (const auto& [key, value] : j.items()) {
+    const bool is_time = j.is_object() && key.ends_with("cpu_seconds");
+    if (!HasWholeNumbers(value, is_time, depth - 1)) return false;
+  }
+  return true;
+}
+
 Update DecodeFields(const std::string& type, const Json& j) {
   const auto job = [&] { return JobId(j.at("job").get<std::int64_t>()); };
   const auto worker = [&] { return WorkerId(j.at("worker").get<std::int64_t>()); };
@@ -236,6 +249,7 @@ Result<Update> DecodeUpdate(std::string_view text) {
   // nlohmann-json reports with exceptions; they stop here.
   try {
     const Json j = Json::parse(text);
+    if (!HasWholeNumbers(j)) return DataLoss("unreadable record: a number that is not whole");
     return DecodeFields(j.at("type").get<std::string>(), j);
   } catch (const Json::exception& e) {
     return DataLoss(std::string("unreadable record: ") + e.what());

@@ -159,7 +159,9 @@ TEST(JournalCodec, EveryFieldOfEveryDurableUpdateIsKept) {
 
 TEST(JournalCodec, RefusesWhatIsNotARecord) {
   for (const char* text : {"", "{", "[]", "{}", R"({"type":"add_job"})", R"({"type":"nonsense"})",
-                           R"({"type":"job_lost","job":"one"})"}) {
+                           R"({"type":"job_lost","job":"one"})", R"({"type":"job_lost","job":1.5})",
+                           R"({"type":"job_lost","job":4e43})",
+                           R"({"type":"job_lost","job":1,"more":[[[[[[[[[1]]]]]]]]]})"}) {
     EXPECT_EQ(DecodeUpdate(text).status().code(), Code::kDataLoss) << text;
   }
 }

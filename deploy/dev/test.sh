@@ -126,9 +126,10 @@ cmd_test() {
 
 # Every fuzz target of build/fuzz for some seconds, each with its own corpus folder. The first inputs
 # are small images for image_fuzz, the frozen frames for stage_frames_fuzz, random pickles for
-# pickle_names_fuzz, tests/fuzz/seeds/NAME where it is there, and the frozen messages for the others.
+# pickle_names_fuzz, tests/fuzz/seeds/NAME where it is there, and the frozen messages for the others. tests/fuzz/found
+# has what ended a target once.
 cmd_fuzz() {
-  local seconds=${1:-60} target name seeds words
+  local seconds=${1:-60} target name seeds words more
   [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "fuzz takes a number of seconds, not '$seconds'"
   STEPS=4
   heading "Debian packages (1 min if they are missing)"
@@ -148,9 +149,11 @@ cmd_fuzz() {
     [ -d "$seeds" ] || seeds=schemas/golden/v1/messages
     words=()
     if [ -f "$seeds.dict" ]; then words=(-dict="$seeds.dict"); fi
+    more=()
+    if [ -d "tests/fuzz/found/$name" ]; then more=("tests/fuzz/found/$name"); fi
     mkdir -p "build/fuzz-corpus/$name"
     check "$name" "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 "${words[@]}" \
-      -artifact_prefix="build/fuzz-corpus/$name-" "build/fuzz-corpus/$name" "$seeds"
+      -artifact_prefix="build/fuzz-corpus/$name-" "build/fuzz-corpus/$name" "$seeds" "${more[@]}"
   done < <(find build/fuzz -type f -executable -name '*_fuzz' | sort)
   [ ${#RESULTS[@]} -gt 0 ] || die "no fuzz target was built"
   printf '%s\n' "${RESULTS[@]}"

@@ -27,6 +27,12 @@ VectorOffset<const fb::TensorSpec*> WriteSpecs(Builder& b, const Specs& specs) {
 Specs ReadSpecs(Reader& r, const flatbuffers::Vector<const fb::TensorSpec*>* specs) {
   Specs out;
   if (specs == nullptr) return out;
+  // The verifier looks at where a vector's length lies, and not at where its structs do.
+  const auto address = reinterpret_cast<std::uintptr_t>(specs->Data());
+  if (address % alignof(fb::TensorSpec) != 0) {
+    r.Require(false, "alignment of specs");
+    return out;
+  }
   out.reserve(specs->size());
   for (const fb::TensorSpec* spec : *specs) {
     std::optional<TensorSpec>& read = out.emplace_back();
