@@ -126,8 +126,8 @@ cmd_test() {
 
 # Every fuzz target of build/fuzz for some seconds, each with its own corpus folder. The first inputs
 # are small images for image_fuzz, the frozen frames for stage_frames_fuzz, random pickles for
-# pickle_names_fuzz, tests/fuzz/seeds/NAME where it is there, and the frozen messages for the others. tests/fuzz/found
-# has what ended a target once.
+# pickle_names_fuzz, tests/fuzz/seeds/NAME where it is there, and the frozen messages for the others;
+# and tests/fuzz/found/NAME, which has what ended a target once.
 cmd_fuzz() {
   local seconds=${1:-60} target name seeds words more
   [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "fuzz takes a number of seconds, not '$seconds'"
