@@ -35,9 +35,9 @@ std::string Page(const wire::ClusterStatus& now, const wire::ClusterStatus* befo
 }  // namespace
 
 void AddJobs(CLI::App& app, Action& chosen) {
-  CLI::App* jobs = AddListing(
-      app, chosen,
-      {"jobs", "List the training programs that a coordinator serves", Page, JobsJson});
+  CLI::App* jobs =
+      AddListing(app, chosen,
+                 {"jobs", "List the training programs that a coordinator serves", Page, JobsJson});
   auto options = std::make_shared<Options>();
   CLI::App* show = jobs->add_subcommand(
       "show",

@@ -66,14 +66,13 @@ Result<wire::ClusterStatus> QueryStatus(const std::string& address,
                                         std::chrono::milliseconds timeout, JobId whole) {
   HR_TRY(std::unique_ptr<net::Reactor> reactor, MakeQueryReactor("hr-query", address));
   std::optional<Result<wire::ClusterStatus>> answer;
-  HR_TRY(std::unique_ptr<StatusPoller> poller,
-         StatusPoller::Make(
-             *reactor, address,
-             [&](Result<wire::ClusterStatus> got) {
-               answer.emplace(std::move(got));
-               reactor->Stop();
-             },
-             whole));
+  HR_TRY(std::unique_ptr<StatusPoller> poller, StatusPoller::Make(
+                                                   *reactor, address,
+                                                   [&](Result<wire::ClusterStatus> got) {
+                                                     answer.emplace(std::move(got));
+                                                     reactor->Stop();
+                                                   },
+                                                   whole));
   poller->Ask(timeout);
   HR_RETURN_IF_ERROR(reactor->Run());
   if (!answer) return Internal("the query ended without an answer");

@@ -87,9 +87,8 @@ std::string JobsJson(const wire::ClusterStatus& now) {
     entry["advice"] = job.advice;
     Json unfit = Json::array();
     for (const wire::UnfitWorker& worker : job.unfit) {
-      unfit.push_back({{"worker", worker.worker.value},
-                       {"reason", worker.reason},
-                       {"slow", worker.slow}});
+      unfit.push_back(
+          {{"worker", worker.worker.value}, {"reason", worker.reason}, {"slow", worker.slow}});
     }
     entry["unfit"] = std::move(unfit);
     Json bad = Json::array();

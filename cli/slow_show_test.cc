@@ -54,8 +54,9 @@ TEST(SlowShow, OfManyBadSamplesTheNumberIsSaid) {
   auto status = WithSlowWorker();
   status.jobs[0].bad = {{.row = 7, .cause = "truncated"}};
   status.jobs[0].bad_known = 12;
-  EXPECT_THAT(*JobPage(status, JobId(5)), AllOf(HasSubstr("bad       12 samples, the last of them:"),
-                                                HasSubstr("sample 7: truncated")));
+  EXPECT_THAT(*JobPage(status, JobId(5)),
+              AllOf(HasSubstr("bad       12 samples, the last of them:"),
+                    HasSubstr("sample 7: truncated")));
   EXPECT_EQ(nlohmann::json::parse(JobsJson(status))["jobs"][0]["bad_samples_known"], 12);
   status.jobs[0].bad_known = 0;  // an older coordinator
   EXPECT_THAT(*JobPage(status, JobId(5)), Not(HasSubstr("samples, the last")));

@@ -41,6 +41,11 @@ std::string LocalEndpoint(std::string endpoint) {
   return endpoint;
 }
 
+// Logs what PoolGrowth says; nothing if it was said before.
+void Say(const std::string& complaint) {
+  if (!complaint.empty()) LogWarning(complaint);
+}
+
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(net::Reactor& reactor, CoordinatorOptions options)
@@ -227,11 +232,6 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   [[nodiscard]] SteadyTime Now() const { return reactor_.clock().Now(); }
-
-  // Logs what PoolGrowth says; nothing if it was said before.
-  static void Say(const std::string& complaint) {
-    if (!complaint.empty()) LogWarning(complaint);
-  }
 
   // Starts or drains workers of an elastic pool.
   void ResizePool(double demand_cores, SteadyTime now) {

@@ -151,6 +151,7 @@ TEST_F(GrantsTest, SamplesThatWaitForAPythonProcessAreQueuedToo) {
   ASSERT_TRUE(client.Attach(other_, {{other_.plan.python.bundle, Bytes()}}).status.ok());
   for (int batch = 0; batch < 3; ++batch) {
     wire::BatchRequest request = RequestOf(other_, {-6, 1});  // waits for the file "go"
+    request.seeds.clear();
     request.lane = LaneId(0);
     request.lane_state = CopyBytes(AsBytes(std::string("s")));
     request.slot_bytes = 4096;
