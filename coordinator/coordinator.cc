@@ -65,6 +65,8 @@ class CoordinatorImpl final : public Coordinator {
     rules_.native_check = BuiltinNativeCheck();
     rules_.quotas = options_.quotas;
     rules_.slow = options_.slow;
+    // Workers say with their heartbeats whom they serve.
+    rules_.slow.of_late = std::max(rules_.slow.of_late, 5 * options_.heartbeat);
     rules_.version = kVersion;
     rules_.heartbeat = options_.heartbeat;
     rules_.worker_lost_after = options_.heartbeat * options_.worker_beats;

@@ -91,6 +91,20 @@ TEST_F(SlowDrainTest, RanksOfOneProgramAreOneVoice) {
   EXPECT_FALSE(IsDrained(slow));
 }
 
+TEST_F(SlowDrainTest, AProgramsWordIsThatOfItsFirstRank) {
+  const WorkerId slow = AddWorker();
+  AddWorker();
+  const JobId one = AddJob("", "train"), two = AddJob("", "train"), other = AddJob();
+  BeatFor(seconds(10));
+  CallSlow({one, other}, slow);
+  idle_.insert(two);
+  BeatFor(rules_.agreed - seconds(60));
+  idle_.clear();
+  CallSlow({two}, slow);
+  BeatFor(seconds(70));
+  EXPECT_TRUE(IsDrained(slow));
+}
+
 TEST_F(SlowDrainTest, AWordThatWasTakenBackBeginsAnew) {
   const WorkerId slow = AddWorker();
   AddWorker();
