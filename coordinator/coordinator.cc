@@ -41,6 +41,11 @@ std::string LocalEndpoint(std::string endpoint) {
   return endpoint;
 }
 
+// Logs what PoolGrowth says; nothing if it was said before.
+void Say(const std::string& complaint) {
+  if (!complaint.empty()) LogWarning(complaint);
+}
+
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(net::Reactor& reactor, CoordinatorOptions options)
@@ -60,6 +65,8 @@ class CoordinatorImpl final : public Coordinator {
     rules_.native_check = BuiltinNativeCheck();
     rules_.quotas = options_.quotas;
     rules_.slow = options_.slow;
+    // Workers say with their heartbeats whom they serve.
+    rules_.slow.of_late = std::max(rules_.slow.of_late, 5 * options_.heartbeat);
     rules_.version = kVersion;
     rules_.heartbeat = options_.heartbeat;
     rules_.worker_lost_after = options_.heartbeat * options_.worker_beats;
@@ -227,11 +234,6 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   [[nodiscard]] SteadyTime Now() const { return reactor_.clock().Now(); }
-
-  // Logs what PoolGrowth says; nothing if it was said before.
-  static void Say(const std::string& complaint) {
-    if (!complaint.empty()) LogWarning(complaint);
-  }
 
   // Starts or drains workers of an elastic pool.
   void ResizePool(double demand_cores, SteadyTime now) {

@@ -95,9 +95,9 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   status.programs_without_room = static_cast<std::uint32_t>(state.asking_for_room());
   const Job* asked = state.FindJob(query.whole);
   const auto whole = [&](const Job& job) {
-    return asked != nullptr && (&job == asked || (!asked->spec.group.empty() &&
-                                                  asked->spec.group == job.spec.group &&
-                                                  asked->spec.tenant == job.spec.tenant));
+    return asked != nullptr &&
+           (&job == asked || (!asked->spec.group.empty() && asked->spec.group == job.spec.group &&
+                              asked->spec.tenant == job.spec.tenant));
   };
   for (const auto& [id, job] : state.jobs()) status.jobs.push_back(Describe(job, whole(job)));
   const bool passes = query.job.valid() && CheckSender(state, query.job, query.token).ok();
@@ -109,8 +109,8 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   status.slow_workers = static_cast<std::uint32_t>(slow.size());
   for (const SlowWorker& each : slow) {
     // Both are in the order of their numbers.
-    const auto at = std::ranges::lower_bound(
-        status.workers, each.worker, {}, [](const auto& worker) { return worker.info.worker; });
+    const auto at = std::ranges::lower_bound(status.workers, each.worker, {},
+                                             [](const auto& worker) { return worker.info.worker; });
     at->slow_for = each.jobs;
     at->reason = each.reason;
   }

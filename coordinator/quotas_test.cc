@@ -58,8 +58,7 @@ TEST(CoordinatorQuotas, JobsOfATenant) {
     return cluster.Ask<wire::JobOpened>(job).status;
   };
   EXPECT_TRUE(open("token-aaaa", "vision").ok());
-  ExpectOver(open("token-bbbb", "vision"), "1", "--max-jobs-of-a-tenant",
-             Code::kResourceExhausted);
+  ExpectOver(open("token-bbbb", "vision"), "1", "--max-jobs-of-a-tenant", Code::kResourceExhausted);
   EXPECT_TRUE(open("token-cccc", "speech").ok());
 }
 

@@ -75,8 +75,7 @@ bool ForLong(const SlowRules& rules, const Words& words, SteadyTime now) {
 }
 
 bool IsContent(const SlowRules& rules, const Worker& worker, const Job& job, SteadyTime now) {
-  return !job.slow.contains(worker.info.worker) &&
-         UsesOfLate(rules, worker, job.spec.job, now);
+  return !job.slow.contains(worker.info.worker) && UsesOfLate(rules, worker, job.spec.job, now);
 }
 
 bool HasAnother(const State& state, const Job& job, WorkerId but) {
@@ -118,7 +117,7 @@ std::vector<SlowWorker> SlowWorkersOf(const SlowRules& rules, const State& state
 }
 
 std::optional<SlowWorker> ChooseSlowDrain(const SlowRules& rules, const State& state,
-                                         SteadyTime now) {
+                                          SteadyTime now) {
   const AllWords all = Collect(rules, state, now);
   if (all.empty()) return std::nullopt;
   if (state.slow_drained_at() != SteadyTime::min() && now - state.slow_drained_at() < rules.pause) {
@@ -129,7 +128,8 @@ std::optional<SlowWorker> ChooseSlowDrain(const SlowRules& rules, const State& s
     if (worker.draining && !worker.drain_reason.empty()) return std::nullopt;
     leasable += worker.leasable();
   }
-  if (static_cast<double>(all.size()) > std::max(1.0, rules.most_slow * static_cast<double>(leasable))) {
+  if (static_cast<double>(all.size()) >
+      std::max(1.0, rules.most_slow * static_cast<double>(leasable))) {
     return std::nullopt;
   }
   for (const auto& [id, words] : all) {

@@ -47,6 +47,6 @@ struct SlowWorker {
 
 // The worker to drain now. Pure. O(leases), where a job calls a worker slow; else O(jobs).
 [[nodiscard]] std::optional<SlowWorker> ChooseSlowDrain(const SlowRules& rules, const State& state,
-                                                       SteadyTime now);
+                                                        SteadyTime now);
 
 }  // namespace headrace::coordinator

@@ -9,8 +9,8 @@
 namespace headrace::coordinator {
 
 const HeldBackSamples::Rows* HeldBackSamples::Largest() const {
-  const auto largest =
-      std::ranges::max_element(data_sets_, {}, [](const auto& entry) { return entry.second.size(); });
+  const auto largest = std::ranges::max_element(
+      data_sets_, {}, [](const auto& entry) { return entry.second.size(); });
   return largest == data_sets_.end() ? nullptr : &largest->second;
 }
 
@@ -28,8 +28,8 @@ void HeldBackSamples::Add(const wire::BadSample& sample) {
     const auto largest = std::ranges::max_element(
         data_sets_, {}, [](const auto& entry) { return entry.second.size(); });
     Rows& rows = largest->second;
-    rows.erase(std::ranges::min_element(
-        rows, {}, [](const auto& entry) { return entry.second.first; }));
+    rows.erase(
+        std::ranges::min_element(rows, {}, [](const auto& entry) { return entry.second.first; }));
     if (rows.empty()) data_sets_.erase(largest);
     --size_;
   }

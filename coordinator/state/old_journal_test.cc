@@ -17,8 +17,9 @@ namespace {
 
 // Makes a journal of this version from the records in its golden file, one a line.
 void MakeJournal(const std::string& directory, int version) {
-  const std::string golden = std::string(HEADRACE_SOURCE_DIR) + "/coordinator/state/golden_journal_v" +
-                             std::to_string(version) + ".txt";
+  const std::string golden = std::string(HEADRACE_SOURCE_DIR) +
+                             "/coordinator/state/golden_journal_v" + std::to_string(version) +
+                             ".txt";
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open((directory + "/journal.db").c_str(), &db), SQLITE_OK);
   const auto run = [&](const std::string& sql) {

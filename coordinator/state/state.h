@@ -63,7 +63,7 @@ struct Worker {
   Phase phase = Phase::kReady;
   bool draining = false;
   std::string drain_reason;  // as DrainWorker
-  std::set<JobId> jobs;  // the same leases, seen from here
+  std::set<JobId> jobs;      // the same leases, seen from here
   // Volatile.
   SteadyTime last_seen;
   SteadyTime suspected_at = SteadyTime::min();

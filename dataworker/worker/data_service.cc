@@ -290,7 +290,8 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
     if (session != sessions_.end()) {
       session->second->stage().OnLane(std::move(given));
     } else if (const auto early = early_arenas_.find(message.session);
-               early != early_arenas_.end() && early->second.lanes.size() < SessionStage::kMostEarlyLanes) {
+               early != early_arenas_.end() &&
+               early->second.lanes.size() < SessionStage::kMostEarlyLanes) {
       early->second.lanes.push_back(std::move(given));
     }
     return;

@@ -21,6 +21,7 @@ namespace headrace::dataworker {
 // (base/pass/pass.h); without it nothing of the Attach is looked at. A session belongs to the peer
 // that attached it. Requests of any other peer are
 // answered as if the session did not exist. Reactor thread. Owned by Worker.
+// Methods: one for each kind of message, and one for each thing that the worker's heartbeat says.
 class DataService {
  public:
   struct Parts {

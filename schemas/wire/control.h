@@ -266,7 +266,7 @@ struct JobStatus {
   HEADRACE_JOB_METRICS(HEADRACE_METRIC_MEMBER);
   std::string advice;              // for people: what it waits for, and what would change that
   std::vector<UnfitWorker> unfit;  // for one of its loaders
-  std::vector<BadSample> bad;   // all of them if StatusQuery says `whole`, else the last few
+  std::vector<BadSample> bad;      // all of them if StatusQuery says `whole`, else the last few
   std::uint32_t bad_known = 0;  // how many there are; an older coordinator says 0, and all of them
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
@@ -279,8 +279,8 @@ struct WorkerStatus {
   WorkerInfo info;
   std::string state;  // "ready", "draining", "lost"
   WorkerHeartbeat last;
-  std::int64_t silent_ms = 0;  // since its last message
-  std::string reason;          // for people: why it is drained, or who calls it slow
+  std::int64_t silent_ms = 0;   // since its last message
+  std::string reason;           // for people: why it is drained, or who calls it slow
   std::vector<JobId> slow_for;  // jobs that call it slow
   friend bool operator==(const WorkerStatus&, const WorkerStatus&) = default;
 };

@@ -328,10 +328,8 @@ Body RandomBody::MakeControl(std::size_t index) {
     case 13:
       return LeaveWorker{.worker = AnId<WorkerId>(), .token = Text()};
     case 14:
-      return StatusQuery{.request = Number(),
-                         .job = AnId<JobId>(),
-                         .token = Text(),
-                         .whole = AnId<JobId>()};
+      return StatusQuery{
+          .request = Number(), .job = AnId<JobId>(), .token = Text(), .whole = AnId<JobId>()};
     default:
       break;
   }
@@ -343,13 +341,12 @@ Body RandomBody::MakeControl(std::size_t index) {
   Measure(out);
   out.jobs = Some([this] { return Job(); });
   out.workers = Some([this] {
-    return WorkerStatus{
-        .info = Worker(),
-        .state = Text(),
-        .last = Heartbeat(),
-        .silent_ms = Signed(),
-        .reason = Text(),
-        .slow_for = Some([this] { return AnId<JobId>(); })};
+    return WorkerStatus{.info = Worker(),
+                        .state = Text(),
+                        .last = Heartbeat(),
+                        .silent_ms = Signed(),
+                        .reason = Text(),
+                        .slow_for = Some([this] { return AnId<JobId>(); })};
   });
   return out;
 }

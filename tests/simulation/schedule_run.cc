@@ -181,8 +181,8 @@ void ScheduleRun::Witness(const SimProcess& receiver, const wire::Body& body) {
     const auto [at, first] =
         told_leases_.emplace(std::pair(leases->job, leases->generation), workers);
     if (at->second != workers) {
-      Fail("job " + std::to_string(leases->job.value) + " is told two sets of leases of generation " +
-           std::to_string(leases->generation));
+      Fail("job " + std::to_string(leases->job.value) +
+           " is told two sets of leases of generation " + std::to_string(leases->generation));
     }
   }
 }

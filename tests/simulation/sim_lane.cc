@@ -65,8 +65,8 @@ std::vector<std::uint64_t> StageRows(std::uint64_t base_seed, std::int32_t lane,
   std::vector<std::uint64_t> rows;
   for (const std::int64_t key : keys) {
     rows.push_back(MixBits(base_seed * 1'000'003 + static_cast<std::uint64_t>(lane) * 1009 +
-                           static_cast<std::uint64_t>(nth) * 131 +
-                           static_cast<std::uint64_t>(key) + rows.size()));
+                           static_cast<std::uint64_t>(nth) * 131 + static_cast<std::uint64_t>(key) +
+                           rows.size()));
   }
   return rows;
 }
@@ -253,8 +253,8 @@ void SimLane::Next() {
 
 void SimLane::Make(const Asked& asked) {
   busy_ = true;
-  const Duration time = dice_.Between(options_.least, options_.most) *
-                        static_cast<Duration::rep>(options_.slow);
+  const Duration time =
+      dice_.Between(options_.least, options_.most) * static_cast<Duration::rep>(options_.slow);
   reactor_->AddOnce(time, [this, asked] {
     busy_ = false;
     rows_ = StageRows(asked.base_seed, options_.lane, ++made_, asked.keys);
@@ -300,8 +300,8 @@ void SimLane::Answer(const Asked& asked, std::uint64_t outcome, std::uint64_t ne
                                        number(zero),
                                        nothing};
   const Bytes frame = dataworker::EncodeStageFrame(StageMessage::kDone, parts);
-  const ssize_t sent = ::send(asked.worker->socket.get(), frame.data(), frame.size(),
-                              MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent =
+      ::send(asked.worker->socket.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent != static_cast<ssize_t>(frame.size())) Drop(asked.worker);
 }
 

@@ -53,8 +53,8 @@ class SimLaneTest : public ::testing::Test {
   Hand Connect() {
     Hand hand{*FrameSocket::Adopt(*processes_.Connect(0)), {}};
     const UniqueFd channel(::dup(memory_.get()));
-    HR_CHECK(hand.socket.Send(StageMessage::kArena, {}, std::array{memory_.get(), channel.get()})
-                 .ok());
+    HR_CHECK(
+        hand.socket.Send(StageMessage::kArena, {}, std::array{memory_.get(), channel.get()}).ok());
     return hand;
   }
   void Ask(Hand& hand, std::int64_t batch, std::uint64_t slot_bytes = kSlot) {
@@ -71,7 +71,8 @@ class SimLaneTest : public ::testing::Test {
     const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&number, 1))};
     HR_CHECK(hand.socket.Send(StageMessage::kBatch, parts, std::array{file.get()}).ok());
     RunFor(milliseconds(50));
-    (void)hand.socket.Receive([&](StageFrame&& frame) { hand.answers.push_back(std::move(frame)); });
+    (void)hand.socket.Receive(
+        [&](StageFrame&& frame) { hand.answers.push_back(std::move(frame)); });
   }
   void RunFor(Duration time) {
     world_.events().After(Duration(1), [] {});  // somebody has to look

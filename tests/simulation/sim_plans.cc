@@ -99,8 +99,8 @@ ops::Graph Compiled(int kind) {
 }  // namespace
 
 const SimPlan& PlanOf(int kind) {
-  static const std::array<SimPlan, kPlans + kLanePlans> kAll = {
-      Make(0), Make(1), Make(2), Make(3), Make(4), Make(5), Make(6)};
+  static const std::array<SimPlan, kPlans + kLanePlans> kAll = {Make(0), Make(1), Make(2), Make(3),
+                                                                Make(4), Make(5), Make(6)};
   return kAll[static_cast<std::size_t>(kind)];
 }
 

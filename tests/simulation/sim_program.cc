@@ -138,7 +138,8 @@ Status SimProgram::StartLanes() {
   std::vector<LaneProcess> given;
   for (std::int32_t lane = 0; lane < count; ++lane) {
     const auto reactor = world_.MakeProcess(options_.host, "lane");
-    SimLane::Options options{.lane = lane, .least = options_.lane_most / 10, .most = options_.lane_most};
+    SimLane::Options options{
+        .lane = lane, .least = options_.lane_most / 10, .most = options_.lane_most};
     if (lane == 0) options.slow = options_.slow_lane;
     const Dice dice = world_.dice().For("lane", reactor->process()->number());
     lanes_.push_back(std::make_unique<SimLane>(reactor, options, dice));

@@ -141,8 +141,8 @@ std::int64_t SimWorld::StartWorker(const WorkerPlace& place, const std::string& 
   const std::uint64_t slow = workers_started_++ == 0 ? options_.slow_first : 1;
   const auto rate = static_cast<Duration::rep>(slow);
   const SimExecutor::Times compute = {options_.compute.least * rate, options_.compute.most * rate};
-  surroundings.make_executor =
-      [this, process, compute](int threads) -> std::unique_ptr<dataworker::Executor> {
+  surroundings.make_executor = [this, process,
+                                compute](int threads) -> std::unique_ptr<dataworker::Executor> {
     return std::make_unique<SimExecutor>(events_, dice_.For("executor", process->number()), process,
                                          threads, compute);
   };

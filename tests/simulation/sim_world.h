@@ -30,7 +30,7 @@ class SimWorld {
     bool journal = true;  // a restarted coordinator remembers
     int pool = 0;         // workers that the coordinator starts on its own host
     Duration slowest_disk = std::chrono::milliseconds(20);
-    double store_fails = 0;  // the probability that a store does not have a row at the moment
+    double store_fails = 0;        // the probability that a store does not have a row at the moment
     std::uint64_t slow_first = 1;  // tasks of the first worker take so many times as long
     coordinator::SlowRules slow = {};
     SimExecutor::Times compute = {std::chrono::microseconds(100), std::chrono::milliseconds(5)};

@@ -215,7 +215,8 @@ void JobLink::OnJobOpened(const wire::JobOpened& opened) {
     last_error_ = opened.status;
     if (on_open_) {
       std::exchange(on_open_, nullptr)(opened.status);
-    } else if (const SteadyTime now = reactor_->clock().Now(); !said_ || now - *said_ >= kSayAgain) {
+    } else if (const SteadyTime now = reactor_->clock().Now();
+               !said_ || now - *said_ >= kSayAgain) {
       said_ = now;  // it is asked again
       LogWarning("the coordinator does not take this job back yet: " + opened.status.ToString());
     }

@@ -147,7 +147,7 @@ class WorkerLink {
   Events events_;
   State state_ = State::kAttaching;
   Status refusal_, no_room_;
-  int full_ = 0;  // how often in a row it had no room
+  int full_ = 0;     // how often in a row it had no room
   Status unshared_;  // why it can serve nothing here; ok: it has what the plan needs
   std::unique_ptr<net::Socket> socket_;
   std::unique_ptr<net::DescriptorConnection> channel_;

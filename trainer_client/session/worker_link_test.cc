@@ -44,12 +44,11 @@ class WorkerLinkTest : public testing::Test {
       socket_ = *reactor_->BindRouter("tcp://127.0.0.1:*", std::move(events));
       workers_ = std::make_unique<WorkerSet>(
           *reactor_, context_, false,
-          WorkerSet::Events{.on_state = [this](WorkerId, WorkerLink::State state) {
-                              states_.push_back(state);
-                            },
-                            .on_message = [](auto...) {},
-                            .on_loaded = [] {},
-                            .on_lost = [](WorkerId) {}});
+          WorkerSet::Events{
+              .on_state = [this](WorkerId, WorkerLink::State state) { states_.push_back(state); },
+              .on_message = [](auto...) {},
+              .on_loaded = [] {},
+              .on_lost = [](WorkerId) {}});
       wire::WorkerInfo worker;
       worker.worker = WorkerId(7);
       worker.host = {.hostname = "elsewhere", .boot_id = "elsewhere"};
@@ -65,9 +64,8 @@ class WorkerLinkTest : public testing::Test {
     reactor_->Stop();
   }
   void Say(const Status& status) {
-    (void)socket_->Send(peer_, wire::Attached{.request = request_,
-                                              .session = context_.session,
-                                              .status = status});
+    (void)socket_->Send(
+        peer_, wire::Attached{.request = request_, .session = context_.session, .status = status});
   }
   // Moves the clock until it holds.
   template <typename Condition>
