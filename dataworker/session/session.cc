@@ -146,9 +146,9 @@ void Session::Compile() {
   const wire::Attach& attach = attachment_.request();
   environment_.executor.Submit(
       [plan = attach.plan, split = attach.split, blobs = blobs_.here(),
-       support = SourceSupport{&environment_.sources, environment_.limits.allowed_roots,
-                               &environment_.io, &environment_.reactor.clock(),
-                               &environment_.objects},
+       support =
+           SourceSupport{&environment_.sources, environment_.limits.allowed_roots, &environment_.io,
+                         &environment_.reactor.clock(), &environment_.objects},
        compiled](ThreadContext&) {
         const auto find = [&blobs](BlobHash hash) {
           const auto found = blobs.find(hash);

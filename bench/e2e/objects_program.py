@@ -1,0 +1,29 @@
+"""A plain program that reads one epoch of images, from a folder or from a store of objects. Prints one
+JSON line: seconds from iter() to the last batch, and samples."""
+
+import argparse
+import json
+import time
+
+import headrace
+import torch
+from torchvision import datasets
+from torchvision import transforms as v1
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--folder")
+parser.add_argument("--url")
+parser.add_argument("--times", type=int, default=1, help="how often each image is in the set")
+arguments = parser.parse_args()
+
+torch.manual_seed(1)
+transform = v1.Compose([v1.RandomResizedCrop(224), v1.RandomHorizontalFlip(), v1.ToTensor()])
+if arguments.folder:
+    dataset = datasets.ImageFolder(arguments.folder, transform)
+else:
+    dataset = headrace.open_dataset(arguments.url, transform, index="names.txt")
+dataset = torch.utils.data.ConcatDataset([dataset] * arguments.times)
+loader = torch.utils.data.DataLoader(dataset, 32, shuffle=True, num_workers=8)
+begin = time.perf_counter()
+samples = sum(len(labels) for _, labels in loader)
+print(json.dumps({"seconds": time.perf_counter() - begin, "samples": samples}))
