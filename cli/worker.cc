@@ -55,6 +55,9 @@ void AddWorker(CLI::App& app, Action& chosen) {
           "Most bytes a second that are read at sources, for example 200M [default: no limit]");
   AddSize(*command, "--source-ahead", options->source_ahead_bytes,
           "Most bytes of samples that are read ahead of the compute threads [default: 256M]");
+  AddSize(*command, "--share-from", options->share_from_bytes,
+          "Ask other workers of this host for cached samples where they take so much or more: to "
+          "make smaller ones costs less [default: 64K]");
   AddCount(*command, "--source-requests", options->source_requests,
            "Most samples that are asked of sources at the same time [default: 256]");
   AddCount(*command, "--io-threads", options->io_threads,

@@ -4,8 +4,14 @@
 
 namespace headrace::dataworker {
 
+bool CacheLease::Elsewhere(const CacheKey& key) const {
+  if (!peers_) return false;
+  const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
+  return (mean == 0 || mean >= peers_->least_bytes()) && peers_->Elsewhere(job_, key);
+}
+
 CacheLookup CacheLease::Find(const CacheKey& key) const {
-  if (peers_ && peers_->Elsewhere(job_, key)) return {.later = true, .tier = peers_tier()};
+  if (Elsewhere(key)) return {.later = true, .tier = peers_tier()};
   return store_->Find(job_, key);
 }
 
@@ -34,10 +40,13 @@ CacheLookup CacheLease::FromPeer(const CacheKey& key, PeerCache::Answer answer) 
 CacheLease::Claim CacheLease::TryClaim(const CacheKey& key, std::size_t expected_bytes,
                                        const CacheLookup& found) const {
   Claim claim;
+  const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
+  mean_bytes_.store(mean == 0 ? expected_bytes : (mean * 15 + expected_bytes) / 16,
+                    std::memory_order_relaxed);
   if (found.claim) {
     const CacheKey& claimed = found.claim->key();
     if (claimed.content == key.content && claimed.form == key.form) claim.theirs_ = found.claim;
-  } else if (!peers_ || !peers_->Elsewhere(job_, key)) {
+  } else if (!Elsewhere(key)) {
     SampleStore::Claim mine = store_->TryClaim(job_, key, expected_bytes);
     if (mine) claim.mine_.emplace(std::move(mine));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,9 @@ namespace headrace::dataworker {
 // A job's cache as its sessions use it: this worker's own store, and what other workers keep for the
 // job. An entry that another worker owns is looked for there, and is stored there. It looks like one
 // more tier after those of the store, and a slow one: Find says `later`.
+//
+// Small entries stay where they are made: to make one costs less than to ask for it. What the entries
+// of the lease took so far tells; until there is one, all are shared.
 //
 // Keeps the store, and the job known to it, while one of the job's sessions, or a batch of one, lives.
 // Thread-safe.
@@ -64,6 +68,8 @@ class CacheLease {
   }
 
  private:
+  // Whether another worker has, or gets, the entry.
+  [[nodiscard]] bool Elsewhere(const CacheKey& key) const;
   [[nodiscard]] std::uint32_t peers_tier() const {
     return static_cast<std::uint32_t>(store_->tiers());
   }
@@ -72,6 +78,7 @@ class CacheLease {
   const std::shared_ptr<SampleStore> store_;
   const std::shared_ptr<PeerCache> peers_;
   const JobId job_;
+  mutable std::atomic<std::uint64_t> mean_bytes_ = 0;  // of the newest entries; 0: there was none
 };
 
 }  // namespace headrace::dataworker

@@ -8,8 +8,8 @@
 
 namespace headrace::dataworker {
 
-std::shared_ptr<PeerCache> PeerCache::Make(net::Reactor& reactor) {
-  return std::shared_ptr<PeerCache>(new PeerCache(reactor));
+std::shared_ptr<PeerCache> PeerCache::Make(net::Reactor& reactor, std::uint64_t least_bytes) {
+  return std::shared_ptr<PeerCache>(new PeerCache(reactor, least_bytes));
 }
 
 void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directive) {

@@ -39,7 +39,9 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   using OnAnswer = std::function<void(Answer)>;
 
   // `reactor` outlives it.
-  static std::shared_ptr<PeerCache> Make(net::Reactor& reactor);
+  // `least_bytes`: smaller entries are not worth a question; see CacheLease.
+  static std::shared_ptr<PeerCache> Make(net::Reactor& reactor, std::uint64_t least_bytes = 0);
+  [[nodiscard]] std::uint64_t least_bytes() const { return least_bytes_; }
 
   // Takes the rings that hold from now on. `self`: this worker's id. Reactor thread.
   void OnDirective(WorkerId self, const wire::WorkerDirective& directive);
@@ -60,8 +62,10 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
     WorkerId owner;
     PeerLink::Question question;
   };
-  explicit PeerCache(net::Reactor& reactor)
-      : reactor_(reactor), gate_(std::make_shared<FetchGate>(kMostAsked)) {}
+  PeerCache(net::Reactor& reactor, std::uint64_t least_bytes)
+      : reactor_(reactor),
+        least_bytes_(least_bytes),
+        gate_(std::make_shared<FetchGate>(kMostAsked)) {}
   // Not valid: this worker's own, or nobody's.
   [[nodiscard]] WorkerId OwnerOf(JobId job, const CacheKey& key) const;
   void Push(JobId job, const CacheKey& key, FetchGate::Place place, const OnAnswer& on_answer);
@@ -73,6 +77,7 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
             std::vector<net::PayloadFrame> payload);
 
   net::Reactor& reactor_;
+  const std::uint64_t least_bytes_;
   const std::shared_ptr<FetchGate> gate_;
   std::map<WorkerId, std::unique_ptr<PeerLink>> links_;  // reactor thread
   std::atomic<bool> any_ = false;                        // there is a ring

@@ -52,6 +52,7 @@ World::World(const Options& options) : options_(options) {
     wanted.directory = folder_.path() + "/w" + std::to_string(worker_sites_.size());
     wanted.threads = 1;
     wanted.cache_bytes = options.cache_bytes;
+    wanted.share_from_bytes = 0;  // pictures of tests are small
     auto surroundings = dataworker::WorkerSurroundings::OfThisProcess();
     surroundings.make_executor = [](int) { return std::make_unique<ThreadExecutor>(); };
     RunOn(*site.net, [&] {
