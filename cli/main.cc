@@ -13,7 +13,7 @@
 int main(int argc, char** argv) {
   namespace dataworker = headrace::dataworker;
   if (argc > 1 && argv[1] == std::string_view(dataworker::kStageProcess)) {
-    return dataworker::StageProcessMain({argv + 2, argv + argc});
+    dataworker::StageProcessMain({argv + 2, argv + argc});
   }
   CLI::App app(
       "Headrace takes the data preprocessing of a training program to worker processes, on this "

@@ -154,12 +154,12 @@ Status CompiledPlan::CompileGraph(const Plan& plan, const wire::Split& split,
     return source->rereads_from_memory();
   });
   if (!any_cacheable) {
-    cache_form_ = CacheForm::kNone;
+    cached_as_.form = CacheForm::kNone;
   } else if (split.cache_node > 0) {
-    cache_form_ = CacheForm::kPrefix;
-    entry_form_ = EntryFormOf(runner_->graph(), constants);
+    cached_as_.form = CacheForm::kPrefix;
+    cached_as_.entry = EntryFormOf(runner_->graph(), constants);
   } else {
-    cache_form_ = all_in_memory ? CacheForm::kNone : CacheForm::kEncoded;
+    cached_as_.form = all_in_memory ? CacheForm::kNone : CacheForm::kEncoded;
   }
   return {};
 }

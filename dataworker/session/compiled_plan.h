@@ -23,6 +23,10 @@ namespace headrace::dataworker {
 //   kEncoded  the file's bytes: a hit saves the read. Worth its memory only where the kernel does
 //             not keep the file anyway (Source::rereads_from_memory).
 enum class CacheForm { kNone, kPrefix, kEncoded };
+struct CachedAs {
+  CacheForm form = CacheForm::kNone;
+  EntryForm entry{};  // as the cache names it
+};
 
 // What a worker has for sources. It outlives the plans.
 struct SourceSupport {
@@ -68,9 +72,7 @@ class CompiledPlan {
   }
   // For each field which of the graph's values it is; -1: it is a column of the source.
   [[nodiscard]] const std::vector<std::int32_t>& value_of_field() const { return value_of_field_; }
-  [[nodiscard]] CacheForm cache_form() const { return cache_form_; }
-  // Of what is kept where cache_form() is kPrefix.
-  [[nodiscard]] const EntryForm& entry_form() const { return entry_form_; }
+  [[nodiscard]] const CachedAs& cached_as() const { return cached_as_; }
   // Whether a source waits now: see Source::waits.
   [[nodiscard]] bool waits() const;
   // Has the sources answer what is open. Nobody may ask them after that.
@@ -124,8 +126,7 @@ class CompiledPlan {
   std::vector<BlobContent> constants_;  // the graph refers to their memory
   std::optional<ops::GraphRunner> runner_;
   std::optional<ops::GraphRunner> before_tail_;
-  CacheForm cache_form_ = CacheForm::kNone;
-  EntryForm entry_form_{};
+  CachedAs cached_as_;
   bool has_lists_ = false;
   std::optional<std::vector<TensorSpec>> fixed_values_;
 };

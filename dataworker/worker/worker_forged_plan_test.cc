@@ -2,7 +2,7 @@
 #include <string>
 
 #include "base/hash.h"
-#include "dataworker/worker/forged_hash.h"
+#include "base/hash_forgery.h"
 #include "dataworker/worker/worker_test_base.h"
 #include "gmock/gmock.h"
 #include "ops/core/graph.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash_forgery.h"
 #include "dataworker/stage/fake_stage.h"
-#include "dataworker/worker/forged_hash.h"
 #include "dataworker/worker/worker_fixture.h"
 #include "gmock/gmock.h"
 

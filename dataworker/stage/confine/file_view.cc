@@ -180,9 +180,9 @@ Status FileView::Open() {
       it = places_.erase(it);
       continue;
     }
-    struct stat stat {};
-    if (::fstat(place.tree.get(), &stat) != 0) return WhyNot("look at " + path);
-    place.directory = S_ISDIR(stat.st_mode);
+    struct stat st {};
+    if (::fstat(place.tree.get(), &st) != 0) return WhyNot("look at " + path);
+    place.directory = S_ISDIR(st.st_mode);
     mount_attr attributes{};
     attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;
     attributes.attr_set |= place.kind == Kind::kDevice ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;

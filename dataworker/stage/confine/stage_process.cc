@@ -91,10 +91,16 @@ Status Confine(const Confinement& to, const std::string& python) {
   return SetLimits(to);  // last: what is done here may need more than the process may have
 }
 
-int Fail(const Status& why) {
+// Without what a program does at its end, which a confined one may not be able to.
+[[noreturn]] void End(int code) {
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+[[noreturn]] void Fail(const Status& why) {
   std::fprintf(stderr, "headrace worker: a Python stage could not be confined: %s\n",
                why.message().c_str());
-  return kNotConfined;
+  End(kNotConfined);
 }
 
 }  // namespace
@@ -109,24 +115,24 @@ std::vector<std::string> StageProcessCommand(const Confinement& confinement,
   return words;
 }
 
-int StageProcessMain(const std::vector<std::string>& words) {
+void StageProcessMain(const std::vector<std::string>& words) {
   const auto before = std::find(words.begin(), words.end(), kBefore);
   const Result<Confinement> to = Confinement::Parse({words.begin(), before});
-  if (!to.ok()) return Fail(to.status());
+  if (!to.ok()) Fail(to.status());
   if (before == words.end()) {
     const Status status = Confine(*to, "");
     if (!status.ok()) std::fputs(status.message().c_str(), stdout);
-    return status.ok() ? 0 : kNotConfined;
+    End(status.ok() ? 0 : kNotConfined);
   }
   std::vector<char*> command;
   for (auto word = before + 1; word != words.end(); ++word) {
     command.push_back(const_cast<char*>(word->c_str()));
   }
-  if (command.empty()) return Fail(InvalidArgument("no command"));
+  if (command.empty()) Fail(InvalidArgument("no command"));
   command.push_back(nullptr);
-  if (Status status = Confine(*to, command[0]); !status.ok()) return Fail(status);
+  if (Status status = Confine(*to, command[0]); !status.ok()) Fail(status);
   ::execvp(command[0], command.data());
-  return Fail(ErrnoStatus(errno, std::string("start ") + command[0]));
+  Fail(ErrnoStatus(errno, std::string("start ") + command[0]));
 }
 
 }  // namespace headrace::dataworker

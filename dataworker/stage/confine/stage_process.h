@@ -18,11 +18,10 @@ inline constexpr char kStageProcess[] = "stage-process";
 [[nodiscard]] std::vector<std::string> StageProcessCommand(const Confinement& confinement,
                                                            const std::vector<std::string>& command);
 
-// Runs what comes after kStageProcess. Returns the exit code of a process that could not begin, and that
-// has said why on standard error; else the command runs in this process from here on. REQUIRES: the
-// process has one thread.
-int StageProcessMain(const std::vector<std::string>& words);
-// The exit code of a process that could not be confined.
+// Runs what comes after kStageProcess: the command runs in this process from here on. A process that could
+// not be confined says why on standard error, and ends with kNotConfined. REQUIRES: the process has one
+// thread.
+[[noreturn]] void StageProcessMain(const std::vector<std::string>& words);
 inline constexpr int kNotConfined = 125;
 
 }  // namespace headrace::dataworker

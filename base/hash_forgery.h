@@ -9,7 +9,7 @@
 #define XXH_INLINE_ALL  // for its secret
 #include <xxhash.h>
 
-namespace headrace::dataworker {
+namespace headrace {
 
 inline std::uint64_t WordAt(const char* at) {
   std::uint64_t word = 0;
@@ -79,4 +79,4 @@ struct ForgedHash {
   }
 };
 
-}  // namespace headrace::dataworker
+}  // namespace headrace
