@@ -110,8 +110,8 @@ void Cluster::AddWorker() {
   const std::string directory = folder_.path() + "/w" + std::to_string(workers_.size());
   workers_.push_back(std::make_unique<Process>(std::vector<std::string>{
       HEADRACE_PROGRAM, "worker", "--coordinator", "ipc://" + folder_.path() + "/control",
-      "--directory", directory, "--threads", "1", "--cache", cache_, "--share-from", "0", "--parent-pid",
-      std::to_string(::getpid())}));
+      "--directory", directory, "--threads", "1", "--cache", cache_, "--share-from", "0",
+      "--parent-pid", std::to_string(::getpid())}));
 }
 
 std::shared_ptr<Client> Cluster::Connect(ClientOptions options) const {

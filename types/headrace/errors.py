@@ -1,1 +1,0 @@
-/work/main/trainer_client/python/headrace/errors.py
