@@ -50,8 +50,8 @@ TEST(HungJournal, WhatWaitsForTheDiskIsBounded) {
     open.token = "token-of-the-second";
     peer.Send(open);
     TestPeer later(*peers, options.listen);
-    later.Send(status(1000));  // dropped: who asks, asks again
-    for (int i = 0; i < 200; ++i) net::testing::RunOn(*reactor, [] {});  // it reads 64 in a turn
+    later.Send(status(1000));            // dropped: who asks, asks again
+    for (int i = 0; i < 5000; ++i) net::testing::RunOn(*reactor, [] {});  // it reads 64 in a turn
     disk.Answer();
     EXPECT_TRUE(peer.Await<wire::JobOpened>().status.ok());
     const auto now = later.Ask<wire::ClusterStatus>(status(1001));
