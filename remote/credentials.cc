@@ -6,14 +6,10 @@
 #include <map>
 #include <string_view>
 
+#include "remote/text.h"
+
 namespace headrace::remote {
 namespace {
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 // The settings of one section of an INI file; nullopt: there is no such section.
 std::optional<std::map<std::string, std::string, std::less<>>> Section(std::string_view text,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "remote/text.h"
+
 namespace headrace::remote {
 namespace {
 
@@ -14,12 +16,6 @@ std::optional<std::uint64_t> Number(std::string_view text) {
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
   return number;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 bool IsPrintable(std::string_view text) {
