@@ -271,7 +271,7 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   HR_TRY(const SourceSample* const read, Read(sample, context));
   if (read == nullptr) return {};
   if (prefix) return MakeAndKeepPrefix(sample, *read, context);
-  const CacheKey read_key{read->content, 0};
+  const CacheKey read_key{read->content, EntryForm()};
   if (auto claim = setup_.cache->TryClaim(read_key, read->bytes.size(), input.found)) {
     claim.Commit(read->bytes);
   }
