@@ -18,6 +18,7 @@
 // is left out.
 namespace headrace::fuzz {
 
+// At least one.
 template <typename Number>
 std::vector<Number> NumbersIn(std::string_view text) {
   std::vector<Number> numbers;
@@ -27,6 +28,7 @@ std::vector<Number> NumbersIn(std::string_view text) {
     std::from_chars(one.data(), one.data() + one.size(), number);
     numbers.push_back(number);
   }
+  if (numbers.empty()) numbers.push_back({});
   return numbers;
 }
 
