@@ -112,6 +112,12 @@ Result<Database> OpenDatabase(const std::string& path) {
                        "--state-dir");
   }
   version.reset();
+  // The log begins anew. What a crash has left of a transaction would lie after what is written now,
+  // and look like damage once the next crash tears one of those (CheckWal).
+  if (sqlite3_wal_checkpoint_v2(db.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr) !=
+      SQLITE_OK) {
+    return SqliteStatus(db.get(), path, "checkpoint");
+  }
   HR_RETURN_IF_ERROR(Execute(db.get(), path,
                              "CREATE TABLE IF NOT EXISTS updates("
                              "seq INTEGER PRIMARY KEY, body TEXT NOT NULL, hash INTEGER NOT NULL);"

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -99,6 +100,55 @@ TEST_F(CrashedJournalTest, AChangedBitBeforeTheLastTransactionIsRefused) {
     if (jobs.ok()) break;  // the log is SQLite's again
     Flip(at);
   }
+}
+
+// A power cut may write a transaction's later pages and not its first. What is left of a long one then
+// lies after what the next coordinator writes; the next cut must not make a damaged log of both.
+TEST_F(CrashedJournalTest, TwoPowerCutsLoseTheirOwnTransactionsAlone) {
+  const auto append = [](Journal& journal, int id, std::size_t name_bytes) {
+    AddJob job;
+    job.job = JobId(id);
+    job.consumer = ConsumerId(id);
+    job.token = "token-of-" + std::to_string(id);
+    job.name = std::string(name_bytes, 'n');
+    std::promise<void> durable;
+    journal.Append({job}, [&] { durable.set_value(); });
+    durable.get_future().wait();
+  };
+  const auto log_of = [](const std::string& directory) {
+    std::ifstream stream(directory + "/journal.db-wal", std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(stream), {}};
+  };
+  // Appends a job, and leaves in `to` what a cut leaves that its first page did not survive.
+  const auto append_and_cut = [&](Journal& journal, int id, std::size_t name_bytes,
+                                  const std::string& from, const std::string& to) {
+    const std::string before = log_of(from);
+    append(journal, id, name_bytes);
+    std::string after = log_of(from);
+    const auto changed = std::ranges::mismatch(before, after).in2 - after.begin();
+    ASSERT_LT(changed + 200, std::ssize(after));
+    after[static_cast<std::size_t>(changed) + 200] ^= 4;
+    fs::create_directory(to);
+    fs::copy_file(from + "/journal.db", to + "/journal.db");
+    std::ofstream(to + "/journal.db-wal", std::ios::binary) << after;
+  };
+  const std::string first = root_ + "/first", second = root_ + "/second", third = root_ + "/third";
+  {
+    auto opened = Journal::Open(first, {});
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    append(*opened->journal, 1, 10);
+    append_and_cut(*opened->journal, 2, 60'000, first, second);
+  }
+  {
+    auto opened = Journal::Open(second, {});
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    EXPECT_EQ(opened->state.jobs().size(), 1U);
+    append(*opened->journal, 3, 10);
+    append_and_cut(*opened->journal, 4, 9'000, second, third);
+  }
+  const auto opened = Journal::Open(third, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  EXPECT_EQ(opened->state.jobs().size(), 2U);
 }
 
 TEST_F(CrashedJournalTest, WhatIsNoLogIsSQLitesMatter) {
