@@ -96,6 +96,9 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     HR_TRY(context.torch_exp, TorchExpTable::Parse(at->second));
   }
   if (chain.nodes_.empty()) return Unsupported("an empty operator chain");
+  // An operator may look at what it is given when it is made. One that stands first and is no source is
+  // made, too, before it is refused.
+  context.input = OfAnySize({DType::kU8, Layout::kHwc, {1, 1, 3}});
   bool prefix = true;
   bool indices = false;  // the value is a picture of mode L or P
   for (std::size_t i = 0; i < chain.nodes_.size(); ++i) {

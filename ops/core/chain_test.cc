@@ -125,6 +125,23 @@ TEST(Chain, WhatHasNoNativeFormIsNamed) {
   EXPECT_EQ(Compile({}).status().code(), Code::kUnsupported);
 }
 
+// A plan comes from a peer. Some operators look at what they are given when they are made.
+TEST(Chain, WhatIsNoSourceIsRefusedAtTheBeginning) {
+  const std::vector<double> three = {0.5, 0.5, 0.5};
+  for (const Node& first :
+       {MakeNode("random_crop", {{"size", std::vector<std::int64_t>{8, 8}}, {"fill", 0.0}}),
+        MakeNode("normalize", {{"mean", three}, {"std", three}}),
+        MakeNode("pad", {{"padding", std::vector<std::int64_t>{1}}, {"fill", 1.0}}),
+        MakeNode("random_erasing", {{"value", three}}), MakeNode("color_jitter"),
+        MakeNode("horizontal_flip"), MakeNode("random_horizontal_flip")}) {
+    for (const bool alone : {true, false}) {
+      std::vector<Node> nodes = {first};
+      if (!alone) nodes.push_back(MakeNode("to_tensor"));
+      EXPECT_FALSE(Chain::Compile(nodes, Libraries(), {}).ok()) << first.op;
+    }
+  }
+}
+
 TEST(Chain, ImagesWithoutPixelsAreRefused) {
   const Result<Chain> chain = Compile({MakeNode("decode")});
   TorchGenerator rng(0);
