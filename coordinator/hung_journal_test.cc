@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -50,8 +51,15 @@ TEST(HungJournal, WhatWaitsForTheDiskIsBounded) {
     open.token = "token-of-the-second";
     peer.Send(open);
     TestPeer later(*peers, options.listen);
-    later.Send(status(1000));            // dropped: who asks, asks again
-    for (int i = 0; i < 5000; ++i) net::testing::RunOn(*reactor, [] {});  // it reads 64 in a turn
+    later.Send(status(1000));  // dropped: who asks, asks again
+    // It reads 64 in a turn. A task does not end a turn, and a timer does.
+    for (int i = 0; i < 50; ++i) {
+      std::promise<void> turned;
+      net::testing::RunOn(*reactor, [&] {
+        reactor->AddOnce(std::chrono::milliseconds(1), [&] { turned.set_value(); });
+      });
+      turned.get_future().wait();
+    }
     disk.Answer();
     EXPECT_TRUE(peer.Await<wire::JobOpened>().status.ok());
     const auto now = later.Ask<wire::ClusterStatus>(status(1001));

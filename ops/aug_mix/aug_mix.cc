@@ -1,5 +1,6 @@
 #include "ops/aug_mix/aug_mix.h"
 
+#include <algorithm>
 #include <bit>
 #include <span>
 
@@ -45,8 +46,11 @@ class AugMixKernel final : public ImageKernel {
       for (std::size_t i = 0; i < values; ++i) sums[i] += weight * static_cast<float>(made[i]);
     }
     std::uint8_t* const pixels = memory.Ensure(values);
-    // The weights add up to 1 except for rounding, and never to 256 / 255.
-    for (std::size_t i = 0; i < values; ++i) pixels[i] = static_cast<std::uint8_t>(sums[i]);
+    // The weights add up to 1 except for rounding, and never to 256 / 255. Those that nobody has drawn
+    // may be any.
+    for (std::size_t i = 0; i < values; ++i) {
+      pixels[i] = static_cast<std::uint8_t>(std::max(0.0F, std::min(255.0F, sums[i])));
+    }
     out->data = pixels;
     out->pixel_stride = original.pixel_stride;
     out->row_stride = original.row_stride;
