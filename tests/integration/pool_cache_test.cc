@@ -94,9 +94,10 @@ class PoolCacheLossTest : public PoolCacheTest, public testing::WithParamInterfa
 TEST_P(PoolCacheLossTest, AnOwnerThatGoesInMidEpochTakesItsPartAlone) {
   World world(Options(2));
   const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
-  Epoch(*session);
-  Epoch(*session);  // what was asked of an owner before it knew the job
-  ASSERT_GT(Epoch(*session), 0.97);
+  // Not at once: an owner may not know the job yet, or be slow on a busy host.
+  double warm = 0;
+  for (int epoch = 0; epoch < 50 && warm < 0.97; ++epoch) warm = Epoch(*session);
+  ASSERT_GE(warm, 0.97);
   const double kept = Epoch(*session, [&](const Batch& batch) {
     if (batch.batch != 20) return;
     if (GetParam()) {
