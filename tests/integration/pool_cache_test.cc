@@ -18,6 +18,10 @@ constexpr std::size_t kWorkers = 4;
 constexpr double kEntryBytes = 28'672 + 224;  // 96 x 96 pixels in whole pages, and the index
 constexpr double kAll = kSamples * kEntryBytes;
 
+// Most epochs until all that may be kept is kept. An owner may not know the job yet, or answer late on a
+// busy host; whoever had its claim then keeps it for 10 s, and an epoch takes a twentieth of a second.
+constexpr int kEpochs = 1000;
+
 class PoolCacheTest : public testing::Test {
  protected:
   PoolCacheTest() {
@@ -72,13 +76,17 @@ TEST_P(PoolCacheShareTest, AnyWorkerHitsWhatAnyWorkerKeeps) {
   World world(Options(GetParam()));
   const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
   EXPECT_LT(Epoch(*session), 0.02);
-  Epoch(*session);
+  // The room is used, but for the ends of chunks. Not at once: see kEpochs.
+  const double used = std::min(GetParam() * 0.85, 0.97);
+  for (int epoch = 0; epoch < kEpochs && Entries(world) / kSamples <= used; ++epoch) {
+    Epoch(*session);
+  }
   for (int epoch = 0; epoch < 2; ++epoch) {
     const double cached = Entries(world) / kSamples;
     EXPECT_NEAR(Epoch(*session), cached, 0.02);
-    // Each sample is kept once, and the room is used.
-    EXPECT_LE(cached, std::min(GetParam(), 1.0));
-    EXPECT_GT(cached, std::min(GetParam() * 0.85, 0.97));  // but for the ends of chunks
+    EXPECT_GT(cached, used);
+    // Each sample is kept once, but for those that were made before all workers knew the others.
+    EXPECT_LE(cached, std::min(GetParam(), 1.0) + 0.01);
   }
   World plain(Options(0));
   EXPECT_EQ(Again(*plain.Open(folder_.plan, folder_.blobs, folder_.samples)), last_);
@@ -94,9 +102,8 @@ class PoolCacheLossTest : public PoolCacheTest, public testing::WithParamInterfa
 TEST_P(PoolCacheLossTest, AnOwnerThatGoesInMidEpochTakesItsPartAlone) {
   World world(Options(2));
   const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
-  // Not at once: an owner may not know the job yet, or be slow on a busy host.
   double warm = 0;
-  for (int epoch = 0; epoch < 50 && warm < 0.97; ++epoch) warm = Epoch(*session);
+  for (int epoch = 0; epoch < kEpochs && warm < 0.97; ++epoch) warm = Epoch(*session);
   ASSERT_GE(warm, 0.97);
   const double kept = Epoch(*session, [&](const Batch& batch) {
     if (batch.batch != 20) return;
@@ -111,7 +118,7 @@ TEST_P(PoolCacheLossTest, AnOwnerThatGoesInMidEpochTakesItsPartAlone) {
   EXPECT_EQ(Again(*plain.Open(folder_.plan, folder_.blobs, folder_.samples)), last_);
   // Its part is made again where it belongs now.
   double hits = 0;
-  for (int epoch = 0; epoch < 200 && hits < 0.97; ++epoch) {
+  for (int epoch = 0; epoch < kEpochs && hits < 0.97; ++epoch) {
     hits = Epoch(*session);
     EXPECT_GT(hits, 0.65);
   }
