@@ -40,7 +40,8 @@ class JobLedgerTest : public ::testing::Test {
     std::uint64_t bytes = 0;
     const Bytes payload(1000);
     while (true) {
-      auto claim = cache_->TryClaim(job, {.content = {.place = {0, ++inode_}}, .form = {1, 0}}, 1000);
+      auto claim =
+          cache_->TryClaim(job, {.content = {.place = {0, ++inode_}}, .form = {1, 0}}, 1000);
       if (!claim || !claim.Commit(payload)) return bytes;
       bytes += 1000;
     }
