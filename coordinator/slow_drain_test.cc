@@ -188,7 +188,7 @@ TEST_F(SlowDrainTest, WhoCallsMostOfItsWorkersSlowHasNoSay) {
   const JobId one = AddJob(), two = AddJob();
   BeatFor(seconds(10));
   CallSlow({one, two}, slow);
-  // Their other leases are idle but for one: behind them is one bad network.
+  // Their other leases are idle but for one: their own network is bad.
   for (const JobId job : {one, two}) {
     CallSlow({job}, too);
     unfit_[job] = {workers_.begin() + 3, workers_.end()};

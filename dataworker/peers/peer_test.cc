@@ -367,6 +367,30 @@ TEST_F(PeerTest, AnEntryThatLiesHereMovesToItsOwner) {
   EXPECT_TRUE(Ask(7).pin);
 }
 
+// To make a small entry costs less than to ask for it.
+TEST_F(PeerTest, SmallEntriesStayWhereTheyAreMadeAndNobodyIsAsked) {
+  const std::shared_ptr<PeerCache> picky = PeerCache::Make(*reactor_, 2 * kBytes);
+  RunOn(*reactor_,
+        [&] { picky->OnDirective(kAsker, Directive(kOwner, PeerPassOf(kToken, kJob, kAsker))); });
+  const auto own = MakeStore(std::uint64_t{8} << 20);
+  {
+    const CacheLease lease(own, kJob, kNoQuota, picky);
+    EXPECT_TRUE(lease.Find(Key(1)).later) << "nobody knows yet how large they are";
+    CacheLookup found;
+    EXPECT_TRUE(lease.TryClaim(Key(1), kBytes, found)) << "the first one tells";
+    EXPECT_FALSE(lease.Find(Key(2)).later);
+    auto claim = lease.TryClaim(Key(2), kBytes, found);
+    ASSERT_TRUE(claim);
+    EXPECT_TRUE(claim.Commit(Payload(2, 0, kBytes)));
+    EXPECT_TRUE(lease.Find(Key(2)).pin);
+    // They become larger: some, and then all.
+    for (int i = 0; i < 100; ++i) (void)lease.TryClaim(Key(3), 4 * kBytes, found);
+    EXPECT_TRUE(lease.Find(Key(4)).later);
+  }
+  RunOn(*reactor_, [&] { picky->Stop(); });
+  EXPECT_EQ(finds_.size(), 0U);
+}
+
 TEST_F(PeerTest, AnEntryIsStoredAtItsOwnerAlone) {
   const auto own = MakeStore(std::uint64_t{8} << 20);
   const CacheLease lease(own, kJob, kNoQuota, peers_);
