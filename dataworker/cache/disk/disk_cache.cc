@@ -29,18 +29,27 @@ CachePin ReadGivenUp(const EntryId& id, const DiskIndex::Entry& entry, BufferPoo
   return got.ok() ? PinOf(std::move(*got), place.chunk) : CachePin();
 }
 
+// A segment whose file is deleted by the thread that writes, as files are made there: the reactor calls a
+// tier too, and must not wait for a disk, nor for a lock of somebody who does. One thread does both in
+// their order, so the files never take more than the budget.
+std::shared_ptr<Segment> DeletedBy(const std::shared_ptr<IoExecutor>& thread,
+                                   std::shared_ptr<Segment> segment) {
+  Segment* const plain = segment.get();
+  return {plain, [thread, last = std::move(segment)](Segment*) mutable {
+            thread->Submit([ends = std::move(last)]() mutable { ends.reset(); });
+          }};
+}
+
 class DiskCache final : public CacheTier {
  public:
   DiskCache(const DiskCacheOptions& options, std::unique_ptr<SegmentFolder> folder)
       : budget_(options.budget),
         folder_(std::move(folder)),
         health_(options.rest),
-        chunks_(budget_, {.make_body = [this](std::size_t bytes) -> std::shared_ptr<ChunkBody> {
-                            Result<std::shared_ptr<Segment>> made = folder_->Make(bytes);
-                            if (made.ok()) return std::move(made).value();
-                            health_.Fail(made.status());
-                            return nullptr;
-                          },
+        chunks_(budget_, {.make_body =
+                              [this](std::size_t bytes) {
+                                return DeletedBy(writes_.thread(), folder_->Make(bytes));
+                              },
                           .largest_chunk = static_cast<std::size_t>(
                               std::max<std::uint64_t>(budget_ / kMostSegments, kLeastLargestChunk)),
                           .around_entry = kRecordHeaderBytes}),
@@ -242,7 +251,8 @@ class DiskCache final : public CacheTier {
     std::vector<EntryId> ids;
     for (const auto& [record, offset] : found.list.records) ids.push_back(EntryId::Of(record.key));
     const std::shared_ptr<Chunk> chunk =
-        chunks_.Adopt(found.segment, found.segment->size(), found.list.end, std::move(ids));
+        chunks_.Adopt(DeletedBy(writes_.thread(), found.segment), found.segment->size(),
+                      found.list.end, std::move(ids));
     for (const auto& [record, offset] : found.list.records) {
       chunks_.Release(index_.Adopt(record.key, {chunk, offset, record.bytes}));
     }

@@ -142,10 +142,12 @@ TEST_F(DiskCacheTest, AFullDiskIsABypassUntilItHasRoomAgain) {
 TEST_F(DiskCacheTest, ADiskWithoutRoomForAFileTakesNothing) {
   const auto cache = Open();
   disk_.reserve_error = ENOSPC;
-  EXPECT_FALSE(Put(*cache, kJob, 1, 1000));
+  Put(*cache, kJob, 1, 1000);
+  while (Has(*cache, 1)) std::this_thread::yield();  // until the thread that writes knows
   EXPECT_FALSE(cache->TryClaim(kJob, Key(2), 1000));
   EXPECT_TRUE(Files(".segment").empty());
   EXPECT_EQ(cache->Stats().bytes, 0U);
+  EXPECT_EQ(cache->Stats().entries, 0U);
 }
 
 TEST_F(DiskCacheTest, AReadThatFailsIsAMiss) {
@@ -213,8 +215,10 @@ TEST_F(DiskCacheTest, ADirectoryThatDisappearsCostsEntriesAlone) {
   ASSERT_TRUE(Put(*cache, kJob, 1, 1000));
   AwaitWrites(1);
   std::filesystem::remove_all(path_);
-  EXPECT_TRUE(Has(*cache, 1));                               // the open file is still there
-  EXPECT_FALSE(Put(*cache, kJob, 2, std::size_t{3} << 20));  // wants a file of its own
+  EXPECT_TRUE(Has(*cache, 1));                 // the open file is still there
+  Put(*cache, kJob, 2, std::size_t{3} << 20);  // wants a file of its own
+  while (Has(*cache, 2)) std::this_thread::yield();
+  EXPECT_FALSE(Put(*cache, kJob, 3, 1000));
 }
 
 TEST_F(DiskCacheTest, AnEntryWithoutBytesIsFoundBeforeAndAfterItIsWritten) {
@@ -225,6 +229,20 @@ TEST_F(DiskCacheTest, AnEntryWithoutBytesIsFoundBeforeAndAfterItIsWritten) {
   disk_.writes_hang = false;
   AwaitWrites(1);
   EXPECT_TRUE(Has(*cache, 1));
+}
+
+// The reactor calls a tier with each heartbeat. A disk that never answers must not hold it up.
+TEST_F(DiskCacheTest, ADiskThatHangsHoldsNobodyUp) {
+  const auto cache = Open();
+  disk_.reserves_hang = true;
+  ASSERT_TRUE(Put(*cache, kJob, 1, 1000));
+  EXPECT_TRUE(Has(*cache, 1));
+  ASSERT_TRUE(Put(*cache, kJob, 2, std::size_t{3} << 20));  // wants a file of its own
+  EXPECT_EQ(StatsOf(*cache, kJob).entries, 2U);
+  cache->SetQuota(kJob, 0);
+  EXPECT_EQ(StatsOf(*cache, kJob).entries, 0U);
+  EXPECT_EQ(cache->Stats().bytes, 0U);
+  disk_.reserves_hang = false;
 }
 
 TEST_F(DiskCacheTest, ItsIndexKeepsToTheWorkersMemory) {

@@ -12,7 +12,7 @@ namespace headrace::dataworker {
 class FaultyDisk final : public DiskCalls {
  public:
   std::atomic<int> write_error = 0, read_error = 0, reserve_error = 0;  // errno; 0: none
-  std::atomic<bool> writes_hang = false, reads_hang = false;
+  std::atomic<bool> writes_hang = false, reads_hang = false, reserves_hang = false;
   std::atomic<bool> in_memory = false;  // what is read at once
   std::atomic<int> writes = 0;          // that have ended
 
@@ -31,6 +31,7 @@ class FaultyDisk final : public DiskCalls {
     return in_memory ? DiskCalls::ReadNow(fd, offset, into) : EAGAIN;
   }
   int Reserve(int fd, std::uint64_t bytes) override {
+    while (reserves_hang) std::this_thread::yield();
     return reserve_error != 0 ? reserve_error.load() : DiskCalls::Reserve(fd, bytes);
   }
 };

@@ -34,12 +34,15 @@ std::optional<SegmentList> ReadList(DiskCalls& calls, const std::string& path, s
 }  // namespace
 
 Segment::~Segment() {
-  if (keep_ || path_.empty()) return;
+  if (keep_ || path_.empty() || !fd_.valid()) return;
   ::unlink(path_.c_str());
   ::unlink(ListPath(path_).c_str());
 }
 
 Status Segment::Write(std::uint64_t offset, const Record& record, ByteSpan payload) {
+  if (!fd_.valid()) {
+    HR_TRY(fd_, make_file_());
+  }
   const auto header = EncodeRecordHeader(record);
   if (const int error = calls_.Write(fd_.get(), offset, header, payload); error != 0) {
     return ErrnoStatus(error, "write to the disk cache");
@@ -84,7 +87,7 @@ SegmentList Segment::FindRecords() {
 
 void Segment::Keep(const SegmentList& list) {
   keep_ = true;
-  if (path_.empty()) return;
+  if (path_.empty() || !fd_.valid()) return;
   // Complete or not there: a list that is cut off does not match its hash.
   const UniqueFd fd(
       ::open(ListPath(path_).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));

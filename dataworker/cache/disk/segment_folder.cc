@@ -130,19 +130,20 @@ std::string SegmentFolder::PathOf(std::uint64_t number) const {
   return path_ + name.data() + std::string(kSegmentEnd);
 }
 
-Result<std::shared_ptr<Segment>> SegmentFolder::Make(std::uint64_t bytes) {
+std::shared_ptr<Segment> SegmentFolder::Make(std::uint64_t bytes) {
   const std::string path = path_.empty() ? std::string() : PathOf(next_.fetch_add(1));
+  return std::make_shared<Segment>(
+      calls_, [this, path, bytes] { return MakeFile(path, bytes); }, path, bytes);
+}
+
+Result<UniqueFd> SegmentFolder::MakeFile(const std::string& path, std::uint64_t bytes) const {
   UniqueFd fd = path.empty() ? OpenWithoutName() : UniqueFd(::open(path.c_str(), kNewFile, 0600));
   if (!fd.valid()) return ErrnoStatus(errno, "a new file of the disk cache");
-  const int file = fd.get();
-  auto segment = std::make_shared<Segment>(calls_, std::move(fd), path, bytes);
-  if (::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
-    return ErrnoStatus(errno, "a new file of the disk cache");
-  }
-  if (const int error = calls_.Reserve(file, bytes); error != 0) {
-    return ErrnoStatus(error, "room for a new file of the disk cache");
-  }
-  return segment;
+  int error = ::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  if (error == 0) error = calls_.Reserve(fd.get(), bytes);
+  if (error == 0) return fd;
+  if (!path.empty()) ::unlink(path.c_str());
+  return ErrnoStatus(error, "room for a new file of the disk cache");
 }
 
 std::vector<SegmentFolder::Found> SegmentFolder::TakeFound(std::uint64_t budget,

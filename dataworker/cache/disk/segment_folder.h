@@ -26,8 +26,9 @@ class SegmentFolder {
   static Result<std::unique_ptr<SegmentFolder>> Open(const std::string& path, std::uint64_t maker,
                                                      DiskCalls& calls = DiskCalls::Real());
 
-  // Thread-safe. Errors are the system's; kResourceExhausted: the disk is full.
-  Result<std::shared_ptr<Segment>> Make(std::uint64_t bytes);
+  // A new segment, without its file: that is made by whoever writes first. Thread-safe; does not block.
+  // This object outlives its writes.
+  std::shared_ptr<Segment> Make(std::uint64_t bytes);
 
   struct Found {
     std::shared_ptr<Segment> segment;
@@ -43,6 +44,8 @@ class SegmentFolder {
       : path_(std::move(path)), maker_(maker), calls_(calls) {}
   Status Lock();
   void LookThrough();
+  // Errors are the system's; kResourceExhausted: the disk is full.
+  Result<UniqueFd> MakeFile(const std::string& path, std::uint64_t bytes) const;
   [[nodiscard]] std::string PathOf(std::uint64_t number) const;
 
   const std::string path_;

@@ -6,7 +6,7 @@ namespace headrace::dataworker {
 
 void WriteBuffer::Push(Write write) {
   bytes_ += write.bytes;
-  thread_.Submit([this, write = std::move(write)] {
+  thread_->Submit([this, write = std::move(write)] {
     const ByteSpan payload(write.buffer.get(), write.bytes);
     const Record record{.key = write.key, .bytes = write.bytes, .hash = HashBytes(payload)};
     const Status status = write.segment->Write(write.offset, record, payload);

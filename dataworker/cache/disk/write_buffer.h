@@ -34,13 +34,15 @@ class WriteBuffer {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   void Push(Write write);
   // Writes what waits, and returns then.
-  void Stop() { thread_.Stop(); }
+  void Stop() { thread_->Stop(); }
+  // The thread that writes, for what else may wait for the disk.
+  [[nodiscard]] const std::shared_ptr<IoExecutor>& thread() const { return thread_; }
 
  private:
   const std::uint64_t most_;
   const OnWritten on_written_;
   std::atomic<std::uint64_t> bytes_ = 0;
-  IoExecutor thread_{1};
+  const std::shared_ptr<IoExecutor> thread_ = std::make_shared<IoExecutor>(1);
 };
 
 }  // namespace headrace::dataworker
