@@ -12,6 +12,13 @@ std::shared_ptr<PeerCache> PeerCache::Make(net::Reactor& reactor, std::uint64_t 
   return std::shared_ptr<PeerCache>(new PeerCache(reactor, least_bytes));
 }
 
+std::size_t PeerCache::owners() const {
+  std::size_t most = 0;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [job, ring] : rings_) most = std::max(most, ring->owners());
+  return most;
+}
+
 void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directive) {
   // A coordinator that has just begun knows jobs, and no grants yet.
   if (directive.grants.empty() && !directive.jobs.empty()) return;

@@ -49,6 +49,8 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   // Reactor thread.
   void Stop();
 
+  // The most workers that own entries of one job, as this one knows; 0: none do. Any thread.
+  [[nodiscard]] std::size_t owners() const;
   // Whether another worker owns the job's entry. Any thread.
   [[nodiscard]] bool Elsewhere(JobId job, const CacheKey& key) const;
   // Asks the owner. Calls `on_answer` exactly once, from any thread, in a bounded time (PeerLink).

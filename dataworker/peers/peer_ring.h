@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,11 @@ class PeerRing {
   PeerRing() = default;
   explicit PeerRing(std::vector<Member> members) : members_(std::move(members)) {}
 
+  // The members that own something.
+  [[nodiscard]] std::size_t owners() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(members_, [](const Member& each) { return each.weight > 0; }));
+  }
   // Not valid: no member has a weight. O(members).
   [[nodiscard]] WorkerId OwnerOf(const EntryId& entry) const;
 

@@ -67,6 +67,7 @@ class Worker {
   }
   [[nodiscard]] CacheStats cache_stats() const { return cache_->Stats(); }
   [[nodiscard]] const SourceReads& reads() const { return *reads_; }
+  [[nodiscard]] const PeerCache& peers() const { return *peers_; }
   // Loaders that are attached.
   [[nodiscard]] std::size_t sessions() const { return service_->sessions(); }
 

@@ -104,6 +104,16 @@ dataworker::CacheStats World::CacheOf(std::size_t worker) const {
   return stats;
 }
 
+void World::AwaitOwners() const {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    std::size_t owners = 0;
+    while (owners < workers_.size()) {
+      RunOn(*worker_sites_[i].net, [&] { owners = workers_[i]->peers().owners(); });
+      std::this_thread::yield();
+    }
+  }
+}
+
 std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, Blob>& blobs,
                                      std::int64_t keys) {
   const SessionId id(++sessions_);
