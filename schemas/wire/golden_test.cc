@@ -132,5 +132,17 @@ TEST(Golden, MaimedPlanIsReadSafelyOrRefused) {
        [](const Bytes& bad) { (void)DecodePlan(bad); });
 }
 
+// Found by a fuzzer: the verifier lets it pass, and the structs would be read where none may lie.
+TEST(Golden, SpecsThatLieUnalignedAreRefused) {
+  std::ifstream file(kGolden / "../../../../tests/fuzz/found/message_fuzz/misaligned_specs",
+                     std::ios::binary);
+  ASSERT_TRUE(file.good());
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto decoded = DecodeFile(AsBytes(text));
+  ASSERT_FALSE(decoded.ok());
+  EXPECT_NE(decoded.status().message().find("alignment"), std::string::npos)
+      << decoded.status().ToString();
+}
+
 }  // namespace
 }  // namespace headrace::wire
