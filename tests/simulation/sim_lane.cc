@@ -165,7 +165,7 @@ void SimLane::Serve(UniqueFd socket) {
   reactor_->WatchFd(worker->socket.get(), [this, worker] { OnReadable(worker); });
 }
 
-void SimLane::Drop(const std::shared_ptr<Worker>& worker) {
+void SimLane::Drop(std::shared_ptr<Worker> worker) {  // NOLINT(performance-unnecessary-value-param)
   if (workers_.erase(worker->number) == 0) return;
   reactor_->UnwatchFd(worker->socket.get());
   std::erase_if(asked_, [&](const Asked& asked) { return asked.worker == worker; });

@@ -57,7 +57,8 @@ class SimLane {
   void OnReadable(const std::shared_ptr<Worker>& worker);
   // False: what has come is no whole frame yet.
   bool TakeFrame(const std::shared_ptr<Worker>& worker);
-  void Drop(const std::shared_ptr<Worker>& worker);
+  // By value: what the caller holds may be the entry that it takes out of `workers_`.
+  void Drop(std::shared_ptr<Worker> worker);
   void Next();
   void Make(const Asked& asked);
   void AnswerMade(const Asked& asked);
