@@ -99,6 +99,13 @@ void AddLimits(CLI::App& command, dataworker::StageRules& stages,
       "Most processes and threads of them, where --stage-user or --allow-root keeps them apart "
       "from others; 0: no limit [default: 16384]");
   command
+      .add_option("--stage-variable", stages.variables,
+                  "Environment variable that these processes have of this one, besides those of "
+                  "the system, Python and numeric libraries; NAME* for all that begin so; may be "
+                  "repeated [default: none]")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  command
       .add_option(
           "--allow-root", allowed_roots,
           "Read files below this directory only, links followed, and objects below this base only "
@@ -130,6 +137,7 @@ std::vector<std::string> LimitWords(const dataworker::StageRules& stages,
   }
   add("--stage-open-files", std::to_string(stages.open_files));
   add("--stage-processes", std::to_string(stages.processes));
+  for (const std::string& name : stages.variables) add("--stage-variable", name);
   for (const std::string& root : allowed_roots) add("--allow-root", root);
   for (const std::string& store : allowed_endpoints) add("--allow-endpoint", store);
   return words;

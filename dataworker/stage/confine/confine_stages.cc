@@ -81,6 +81,8 @@ Result<ConfinementChosen> ChooseConfinement(const StageRules& rules,
   to.open_files = rules.open_files;
   to.usual_files = usual_files;
   if (rules.sandbox != StageSandbox::kOff) {
+    to.few_variables = true;
+    to.variables = rules.variables;
     to.filter = given.filter.empty();
     if (!to.filter) {
       chosen.warnings.push_back(

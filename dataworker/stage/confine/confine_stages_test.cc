@@ -80,6 +80,16 @@ TEST(ChooseConfinement, ProcessesAreCountedWhereTheirUserHasNoOthers) {
   EXPECT_EQ(Chosen({.user = "nobody"}, kData, kAll).confinement.WithoutView().processes, 16384U);
 }
 
+TEST(ChooseConfinement, VariablesAreThoseOfStagesUnlessTheProcessSeesWhatItsStarterSees) {
+  const StageRules rules{.variables = {"ONE"}};
+  const Confinement chosen = Chosen(rules, {}, kAll).confinement;
+  EXPECT_TRUE(chosen.few_variables);
+  EXPECT_THAT(chosen.variables, ElementsAre("ONE"));
+  EXPECT_TRUE(Chosen(rules, {}, kNothing).confinement.few_variables);  // no kernel is needed
+  EXPECT_FALSE(chosen.WithoutView().few_variables);
+  EXPECT_FALSE(Chosen({.sandbox = StageSandbox::kOff}, {}, kAll).confinement.few_variables);
+}
+
 TEST(ChooseConfinement, AnywhereNeedsNoView) {
   EXPECT_THAT(Chosen({}, {"/data", "/"}, kNoView).warnings, IsEmpty());
 }
@@ -91,7 +101,9 @@ TEST(ConfinementWords, AreReadAsTheyWereWritten) {
                         .usual_files = 3,
                         .processes = UINT64_MAX,
                         .filter = true,
-                        .roots = {"/a b", "/c=d"}};
+                        .roots = {"/a b", "/c=d"},
+                        .few_variables = true,
+                        .variables = {"ONE", "TWO*"}};
   for (const Confinement& one : {all, Confinement()}) {
     const auto read = Confinement::Parse(one.Words());
     ASSERT_TRUE(read.ok());

@@ -17,6 +17,8 @@ constexpr NumberWord kNumbers[] = {{"memory=", &Confinement::memory_bytes},
 constexpr std::string_view kUser = "user=";
 constexpr std::string_view kRoot = "root=";
 constexpr std::string_view kFilter = "filter";
+constexpr std::string_view kFewVariables = "few-variables";
+constexpr std::string_view kVariable = "variable=";
 
 bool TakeNumber(std::string_view word, Confinement& into) {
   for (const NumberWord& number : kNumbers) {
@@ -34,6 +36,8 @@ bool TakeNumber(std::string_view word, Confinement& into) {
 Confinement Confinement::WithoutView() const {
   Confinement same = *this;
   same.roots.clear();
+  same.few_variables = false;
+  same.variables.clear();
   if (same.user.empty()) same.processes = 0;
   return same;
 }
@@ -47,6 +51,8 @@ std::vector<std::string> Confinement::Words() const {
   }
   if (filter) words.emplace_back(kFilter);
   for (const std::string& root : roots) words.push_back(std::string(kRoot) + root);
+  if (few_variables) words.emplace_back(kFewVariables);
+  for (const std::string& name : variables) words.push_back(std::string(kVariable) + name);
   return words;
 }
 
@@ -59,6 +65,10 @@ Result<Confinement> Confinement::Parse(std::span<const std::string> words) {
       parsed.user = word.substr(kUser.size());
     } else if (word.starts_with(kRoot)) {
       parsed.roots.push_back(word.substr(kRoot.size()));
+    } else if (word == kFewVariables) {
+      parsed.few_variables = true;
+    } else if (word.starts_with(kVariable)) {
+      parsed.variables.push_back(word.substr(kVariable.size()));
     } else if (!TakeNumber(word, parsed)) {
       return InvalidArgument("no such confinement of a process: " + word);
     }

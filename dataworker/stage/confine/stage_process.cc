@@ -18,6 +18,7 @@
 #include "dataworker/stage/confine/file_view.h"
 #include "dataworker/stage/confine/namespaces.h"
 #include "dataworker/stage/confine/rights.h"
+#include "dataworker/stage/confine/stage_variables.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -50,6 +51,7 @@ Status SetLimits(const Confinement& to) {
 }
 
 void SetEnvironment(const Confinement& to) {
+  if (to.few_variables) KeepVariablesOfStages(to.variables);
   if (!to.user.empty()) {
     if (const passwd* user = ::getpwnam(to.user.c_str()); user != nullptr) {
       ::setenv("HOME", user->pw_dir, 1);

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -223,6 +224,27 @@ tell('name', os.environ['USER'])
   EXPECT_EQ(done.told.at("root again"), "EPERM");
   EXPECT_EQ(done.told.at("capabilities"), "0000000000000000");
   EXPECT_EQ(done.told.at("name"), "nobody");
+}
+
+TEST(StageProcess, HasNoVariablesOfItsStarterButThoseOfStages) {
+  ::setenv("AWS_SECRET_ACCESS_KEY", "a secret", 1);
+  ::setenv("LICENCE_SERVER", "named", 1);
+  constexpr char kLook[] = R"(
+tell('secret', os.environ.get('AWS_SECRET_ACCESS_KEY'))
+tell('as it began', b'a secret' in open('/proc/self/environ', 'rb').read())
+tell('named', os.environ.get('LICENCE_SERVER'))
+tell('path', 'PATH' in os.environ)
+)";
+  ConfinedRun few = RunConfined({.few_variables = true, .variables = {"LICENCE_SERVER"}}, kLook);
+  ConfinedRun all = RunConfined({}, kLook);
+  ::unsetenv("AWS_SECRET_ACCESS_KEY");
+  ::unsetenv("LICENCE_SERVER");
+  EXPECT_EQ(few.told["secret"], "None") << few.said;
+  EXPECT_EQ(few.told["as it began"], "False");
+  EXPECT_EQ(few.told["named"], "named");
+  EXPECT_EQ(few.told["path"], "True");
+  EXPECT_EQ(all.told["secret"], "a secret");
+  EXPECT_EQ(all.told["as it began"], "True");
 }
 
 TEST(StageProcess, ThatCannotBeConfinedDoesNotBegin) {
