@@ -74,6 +74,7 @@ IntakeLimits Intake::LimitsFor(std::uint64_t memory_bytes) {
 void Intake::Open(const IntakeLimits& limits) {
   const std::lock_guard lock(mutex_);
   limits_ = limits;
+  swept_ = {};
   open_ = true;
 }
 

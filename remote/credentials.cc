@@ -39,16 +39,21 @@ Result<std::optional<Credentials>> Both(std::string key_id, std::string secret, 
   if (key_id.empty() || secret.empty()) {
     return InvalidArgument(place + " has one half of the credentials");
   }
-  // They become parts of headers.
-  for (const std::string* part : {&key_id, &secret, &token}) {
-    for (const char c : *part) {
-      if (c < '!' || c > '~') return InvalidArgument(place + " has characters that no key has");
-    }
-  }
-  return std::optional(Credentials{std::move(key_id), std::move(secret), std::move(token)});
+  Credentials both{std::move(key_id), std::move(secret), std::move(token)};
+  if (!IsPlain(both)) return InvalidArgument(place + " has characters that no key has");
+  return std::optional(std::move(both));
 }
 
 }  // namespace
+
+bool IsPlain(const Credentials& credentials) {
+  for (const std::string* part : {&credentials.key_id, &credentials.secret, &credentials.token}) {
+    for (const char c : *part) {
+      if (c < '!' || c > '~') return false;
+    }
+  }
+  return true;
+}
 
 CredentialPlaces CredentialPlaces::OfProcess() {
   return {.variable = [](const char* name) -> std::optional<std::string> {
@@ -62,16 +67,18 @@ CredentialPlaces CredentialPlaces::OfProcess() {
           }};
 }
 
-Result<std::optional<Credentials>> FindCredentials(const CredentialPlaces& places) {
+Result<std::optional<Credentials>> EnvironmentCredentials(const CredentialPlaces& places) {
   const auto variable = [&](const char* name) { return places.variable(name).value_or(""); };
-  HR_TRY(std::optional<Credentials> found,
-         Both(variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
-              variable("AWS_SESSION_TOKEN"), "the environment"));
-  if (found) return found;
+  return Both(variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
+              variable("AWS_SESSION_TOKEN"), "the environment");
+}
+
+Result<std::optional<Credentials>> ProfileCredentials(const CredentialPlaces& places) {
+  const auto variable = [&](const char* name) { return places.variable(name).value_or(""); };
   std::string path = variable("AWS_SHARED_CREDENTIALS_FILE");
   if (path.empty()) {
     const std::string home = variable("HOME");
-    if (home.empty()) return found;
+    if (home.empty()) return std::optional<Credentials>();
     path = home + "/.aws/credentials";
   }
   const std::string asked = variable("AWS_PROFILE");
@@ -79,7 +86,7 @@ Result<std::optional<Credentials>> FindCredentials(const CredentialPlaces& place
   const std::optional<std::string> text = places.file(path);
   const auto section = text ? Section(*text, profile) : std::nullopt;
   if (!section) {
-    if (asked.empty()) return found;
+    if (asked.empty()) return std::optional<Credentials>();
     return InvalidArgument(path + " has no profile '" + profile + "'");
   }
   const auto setting = [&](std::string_view name) {

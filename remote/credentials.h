@@ -29,13 +29,17 @@ struct CredentialPlaces {
   static CredentialPlaces OfProcess();
 };
 
-// The credentials of this process's operator, from the first place that has some:
+// Their parts become parts of headers: no spaces and no control characters.
+[[nodiscard]] bool IsPlain(const Credentials& credentials);
+
+// What this process's operator has set: in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+// AWS_SESSION_TOKEN; in the profile AWS_PROFILE ("default") of AWS_SHARED_CREDENTIALS_FILE
+// (~/.aws/credentials). Services that hand them out: credential_call.h.
 //
-//   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
-//   the profile AWS_PROFILE ("default") of AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials)
-//
-// nullopt: no place has any. kInvalidArgument: a place has half of them, or the profile that was
-// asked for is missing. Messages name the place, and never what is there.
-[[nodiscard]] Result<std::optional<Credentials>> FindCredentials(const CredentialPlaces& places);
+// nullopt: nothing is set there. kInvalidArgument: half of them are, or the profile that was asked for
+// is missing. Messages name the place, and never what is there.
+[[nodiscard]] Result<std::optional<Credentials>> EnvironmentCredentials(
+    const CredentialPlaces& places);
+[[nodiscard]] Result<std::optional<Credentials>> ProfileCredentials(const CredentialPlaces& places);
 
 }  // namespace headrace::remote

@@ -17,8 +17,10 @@ Result<std::optional<Credentials>> Find(std::map<std::string, std::string> varia
     const auto at = all.find(name);
     return at == all.end() ? std::nullopt : std::optional<std::string>(at->second);
   };
-  return FindCredentials({[&](const char* name) { return look(variables, name); },
-                          [&](const std::string& path) { return look(files, path); }});
+  const CredentialPlaces places = {[&](const char* name) { return look(variables, name); },
+                                   [&](const std::string& path) { return look(files, path); }};
+  Result<std::optional<Credentials>> found = EnvironmentCredentials(places);
+  return found.ok() && !*found ? ProfileCredentials(places) : found;
 }
 
 constexpr const char* kFile =

@@ -30,6 +30,7 @@ class FakeHttp {
   struct Query {
     std::string method, target;
     std::map<std::string, std::string> headers;  // names in lower case
+    std::string body = {};
     // Of "bytes=first-last"; {0, end} without a Range header.
     [[nodiscard]] std::pair<std::size_t, std::size_t> Range(std::size_t end) const {
       const auto at = headers.find("range");
@@ -123,8 +124,18 @@ class FakeHttp {
         if (got <= 0) return;
         text.append(buffer, static_cast<std::size_t>(got));
       }
-      const Query query = Read(text.substr(0, end));
+      Query query = Read(text.substr(0, end));
       text.erase(0, end + 4);
+      const std::string length = query.Header("content-length");
+      const std::size_t wanted = length.empty() ? 0 : std::stoul(length);
+      while (text.size() < wanted) {
+        char buffer[4096];
+        const ssize_t got = ::recv(fd, buffer, sizeof(buffer), 0);
+        if (got <= 0) return;
+        text.append(buffer, static_cast<std::size_t>(got));
+      }
+      query.body = text.substr(0, wanted);
+      text.erase(0, wanted);
       {
         const std::lock_guard lock(mutex_);
         queries_.push_back(query);

@@ -61,6 +61,10 @@ Transfer::Transfer(const Call& call, const EndpointRules& rules, Taker taker)
   Set(handle_, CURLOPT_NOSIGNAL, 1L);
   Set(handle_, CURLOPT_NOPROGRESS, 1L);
   Set(handle_, CURLOPT_NOBODY, call.head_only ? 1L : 0L);
+  if (!call.body.empty()) {
+    Set(handle_, CURLOPT_POSTFIELDSIZE, static_cast<long>(call.body.size()));
+    Set(handle_, CURLOPT_COPYPOSTFIELDS, call.body.c_str());
+  }
   Set(handle_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   // Over TLS the first connection tells whether it takes several requests at a time.
   Set(handle_, CURLOPT_PIPEWAIT, call.url.tls ? 1L : 0L);

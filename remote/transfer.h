@@ -24,6 +24,7 @@ class Transfer {
     ObjectUrl url;
     bool head_only = false;
     std::vector<std::string> headers;  // "Name: value"
+    std::string body = {};             // of a POST; empty: a GET or HEAD
     RequestLimits limits;
     std::string ca_file;  // empty: the system's
   };

@@ -16,8 +16,8 @@ using Failure = Outcome::Failure;
 using What = ObjectRequest::What;
 
 constexpr int kMostRedirects = 5;
-// Files of credentials are written anew now and then.
-constexpr Duration kCredentialsHold = std::chrono::seconds(60);
+constexpr std::size_t kMostCredentialBytes = std::size_t{64} << 10;
+constexpr Duration kCredentialsWait = std::chrono::seconds(5);
 constexpr std::int64_t kMostSkewMillis = 300'000;  // S3 takes 15 minutes
 constexpr Duration kLongestWait = std::chrono::seconds(10);
 
@@ -28,7 +28,7 @@ std::string HostOf(const ObjectUrl& url) {
 }  // namespace
 
 TransferLoop::TransferLoop(ClientOptions options)
-    : options_(std::move(options)), multi_(curl_multi_init()) {
+    : options_(std::move(options)), multi_(curl_multi_init()), keeper_(options_.credentials) {
   HR_CHECK(multi_ != nullptr);
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(4 * options_.host_requests));
@@ -36,6 +36,7 @@ TransferLoop::TransferLoop(ClientOptions options)
 
 TransferLoop::~TransferLoop() {
   Cancel(nullptr);
+  if (asking_) curl_multi_remove_handle(multi_, asking_->transfer->handle());
   curl_multi_cleanup(multi_);
 }
 
@@ -72,6 +73,7 @@ void TransferLoop::Turn() {
   while (!paused_.empty() && paused_.begin()->first <= now) {
     Line(std::move(paused_.extract(paused_.begin()).mapped()));
   }
+  AskForCredentials();
   StartWaiting();
   int running = 0;
   curl_multi_perform(multi_, &running);
@@ -83,7 +85,9 @@ void TransferLoop::Turn() {
   DropStale();
   StartWaiting();
   Duration wait = kLongestWait;
-  if (!paused_.empty()) wait = paused_.begin()->first - options_.clock->Now();
+  const SteadyTime then = options_.clock->Now();
+  if (!paused_.empty()) wait = std::min(wait, paused_.begin()->first - then);
+  if (keeper_.wakes_at()) wait = std::min(wait, *keeper_.wakes_at() - then);
   const auto millis = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
   curl_multi_poll(multi_, nullptr, 0, static_cast<int>(std::clamp<std::int64_t>(millis, 0, 10'000)),
                   nullptr);
@@ -92,17 +96,72 @@ void TransferLoop::Turn() {
 void TransferLoop::StartWaiting() {
   for (auto& [name, host] : hosts_) {
     while (!host.waiting.empty() && host.running < options_.host_requests) {
+      const Result<bool> ready = ReadyToSign(host.waiting.front());
+      if (ready.ok() && !*ready) break;  // with all that come after it
       Job job = std::move(host.waiting.front());
       host.waiting.pop_front();
       if (IsStale(job)) continue;
       const std::shared_ptr<ObjectFetch> fetch = job.fetch;
-      if (Status started = Start(std::move(job)); !started.ok()) {
+      Status started = ready.status();
+      if (started.ok()) started = Start(std::move(job));
+      if (!started.ok()) {
         fetch->Fail(std::move(started));
       } else {
         ++host.running;
       }
     }
   }
+}
+
+// Whoever answers a redirect's target gets no signature of ours.
+bool TransferLoop::WantsSignature(const Job& job) const {
+  return job.fetch->request().store->is_signed() && !job.part->redirected &&
+         options_.rules.MaySign(job.url);
+}
+
+Result<bool> TransferLoop::ReadyToSign(const Job& job) {
+  if (IsStale(job) || !WantsSignature(job)) return true;
+  HR_RETURN_IF_ERROR(keeper_.Look(options_.clock->Now(), options_.clock->WallMillis()));
+  AskForCredentials();
+  return !keeper_.waits();
+}
+
+void TransferLoop::AskForCredentials() {
+  if (asking_) return;
+  const std::optional<CredentialCall> found = keeper_.TakeCall(options_.clock->Now());
+  if (!found) return;
+  asking_ = std::make_unique<Asking>();
+  // Its operator has named it, in the environment: it may be at an address of this host.
+  Result<EndpointRules> rules = EndpointRules::Make({found->url.Authority()});
+  if (rules.ok()) asking_->rules = *std::move(rules);
+  Transfer::Call call{.url = found->url,
+                      .headers = found->headers,
+                      .body = found->body,
+                      .limits = options_.limits,
+                      .ca_file = options_.ca_file};
+  call.limits.whole = std::min(call.limits.whole, kCredentialsWait);
+  asking_->transfer = std::make_unique<Transfer>(
+      call, asking_->rules,
+      Transfer::Taker{[](const ResponseHead&) { return Failure::kNone; },
+                      [body = &asking_->body](ByteSpan bytes) {
+                        if (body->size() + bytes.size() > kMostCredentialBytes) {
+                          return Failure::kOther;
+                        }
+                        body->append(AsText(bytes));
+                        return Failure::kNone;
+                      },
+                      [] { return false; }});
+  HR_CHECK(curl_multi_add_handle(multi_, asking_->transfer->handle()) == CURLM_OK);
+}
+
+void TransferLoop::OnCredentials(CURLcode code) {
+  const Outcome outcome = asking_->transfer->End(code);
+  Result<std::string> answer = std::move(asking_->body);
+  if (outcome.failure != Failure::kNone || outcome.status / 100 != 2) {
+    answer = StatusOf(outcome, "asked for them", 1);
+  }
+  asking_.reset();
+  keeper_.OnAnswer(answer, options_.clock->Now(), options_.clock->WallMillis());
 }
 
 Status TransferLoop::Start(Job job) {
@@ -149,28 +208,21 @@ Result<Transfer::Call> TransferLoop::CallOf(Job& job) {
   if (store.s3() && request.what == What::kWhole && !job.part->has_range) {
     headers.emplace_back("x-amz-checksum-mode", "ENABLED");
   }
-  // Whoever answers a redirect's target gets no signature of ours.
-  job.is_signed = false;
-  if (store.is_signed() && !job.part->redirected && options_.rules.MaySign(job.url)) {
-    if (looked_up_ == SteadyTime::min() || now - looked_up_ > kCredentialsHold) {
-      HR_TRY(credentials_, FindCredentials(options_.credentials));
-      looked_up_ = now;
-    }
-    job.is_signed = credentials_.has_value();
-  }
+  const std::optional<Credentials>& credentials = keeper_.credentials();
+  job.is_signed = WantsSignature(job) && credentials;
   if (job.is_signed) {
     const std::string time = SigningTime(options_.clock->WallMillis() + ahead_millis_);
     headers.emplace_back("x-amz-content-sha256", kEmptyHash);
     headers.emplace_back("x-amz-date", time);
-    if (!credentials_->token.empty()) {
-      headers.emplace_back("x-amz-security-token", credentials_->token);
+    if (!credentials->token.empty()) {
+      headers.emplace_back("x-amz-security-token", credentials->token);
     }
     const std::string authorization = Authorization({.method = call.head_only ? "HEAD" : "GET",
                                                      .path = job.url.path,
                                                      .query = job.url.query,
                                                      .headers = headers,
                                                      .payload_hash = kEmptyHash},
-                                                    *credentials_, store.region(), "s3", time);
+                                                    *credentials, store.region(), "s3", time);
     headers.emplace_back("authorization", authorization);
   }
   for (const auto& [name, value] : headers) call.headers.push_back(name + ": " + value);
@@ -182,6 +234,11 @@ void TransferLoop::TakeEnded() {
   while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode code = message->data.result;
+    if (asking_ && message->easy_handle == asking_->transfer->handle()) {
+      curl_multi_remove_handle(multi_, message->easy_handle);
+      OnCredentials(code);
+      continue;
+    }
     auto ended = running_.extract(message->easy_handle);
     curl_multi_remove_handle(multi_, ended.key());
     --hosts_[HostOf(ended.mapped().job.url)].running;
@@ -227,7 +284,8 @@ void TransferLoop::OnEnded(Running ended, CURLcode code) {
 
 // The answer to a HEAD has no body, so its code must be guessed.
 std::string TransferLoop::CodeWithoutBody(int status, const ResponseHead& head) const {
-  if (status == 400 && !credentials_->token.empty()) return "ExpiredToken";
+  const std::optional<Credentials>& credentials = keeper_.credentials();
+  if (status == 400 && credentials && !credentials->token.empty()) return "ExpiredToken";
   const std::int64_t ours = options_.clock->WallMillis() + ahead_millis_;
   const bool skewed = head.date_millis && std::abs(*head.date_millis - ours) > kMostSkewMillis;
   return status == 403 && skewed ? "RequestTimeTooSkewed" : "";
@@ -252,7 +310,7 @@ void TransferLoop::TryAgain(Job job, const Outcome& outcome, Verdict verdict,
   } else if (verdict == Verdict::kFailed || now + pause >= job.deadline || !budget_.Take()) {
     fetch.Fail(Failed(job, outcome, head));
   } else {
-    if (verdict == Verdict::kAgainRenewed) looked_up_ = SteadyTime::min();
+    if (verdict == Verdict::kAgainRenewed) keeper_.Renew();
     if (verdict == Verdict::kAgainInTime && head.date_millis) {
       ahead_millis_ = *head.date_millis - options_.clock->WallMillis();
     }

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "remote/credentials.h"
+#include "remote/credential_keeper.h"
 #include "remote/endpoint_rules.h"
 #include "remote/object_fetch.h"
 #include "remote/options.h"
@@ -53,6 +53,12 @@ class TransferLoop {
     Job job;
     std::unique_ptr<Transfer> transfer;
   };
+  // A question for credentials on its way.
+  struct Asking {
+    EndpointRules rules;
+    std::string body;
+    std::unique_ptr<Transfer> transfer;  // last: it uses the others
+  };
   struct Host {
     std::size_t running = 0;
     std::deque<Job> waiting;
@@ -64,6 +70,11 @@ class TransferLoop {
   void TakeParts(const std::shared_ptr<ObjectFetch>& fetch, SteadyTime deadline);
   void Line(Job job);
   void StartWaiting();
+  [[nodiscard]] bool WantsSignature(const Job& job) const;
+  // Whether the job may begin now, or waits for credentials.
+  Result<bool> ReadyToSign(const Job& job);
+  void AskForCredentials();
+  void OnCredentials(CURLcode code);
   // kInvalidArgument: the credentials are wrong in themselves.
   Status Start(Job job);
   Result<Transfer::Call> CallOf(Job& job);
@@ -85,9 +96,9 @@ class TransferLoop {
   std::multimap<SteadyTime, Job> paused_;
   std::map<ObjectFetch*, std::shared_ptr<ObjectFetch>> fetches_;  // not answered
   RetryBudget budget_;
-  std::optional<Credentials> credentials_;
-  SteadyTime looked_up_ = SteadyTime::min();  // min: they are to be looked up
-  std::int64_t ahead_millis_ = 0;             // of stores' clocks to ours
+  CredentialKeeper keeper_;
+  std::unique_ptr<Asking> asking_;  // empty: nobody is asked
+  std::int64_t ahead_millis_ = 0;   // of stores' clocks to ours
   std::uint64_t drawn_ = 0;
 };
 

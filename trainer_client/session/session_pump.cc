@@ -329,29 +329,18 @@ void SessionPump::SetLeases(const std::vector<wire::WorkerInfo>& workers) {
   Pump();
 }
 
-// Whether it may make batches, though it may be resting.
-bool SessionPump::Usable(WorkerId worker) const {
-  return workers_.ready(worker) && workers_.leased(worker) && elsewhere_.MayServe(worker) &&
-         !content_->unfit(worker);
+WorkerFacts SessionPump::FactsOf(WorkerId worker) const {
+  return {.ready = workers_.ready(worker),
+          .leased = workers_.leased(worker),
+          .may_serve = elsewhere_.MayServe(worker),
+          .unfit = content_->unfit(worker),
+          .resting = slow_.resting().contains(worker)};
 }
 
-Dispatcher::WorkerState SessionPump::ReadyState(WorkerId worker) const {
-  if (!workers_.leased(worker)) return Dispatcher::WorkerState::kDraining;
-  const auto another = [&](auto&& may_do_its_work) {
-    return std::ranges::any_of(workers_.links(), [&](const auto& entry) {
-      return Usable(entry.first) && may_do_its_work(entry.first);
-    });
-  };
-  // Its files are not the trainer's.
-  if (content_->unfit(worker) && another([](WorkerId) { return true; })) {
-    return Dispatcher::WorkerState::kDraining;
-  }
-  if (slow_.resting().contains(worker) &&
-      another([&](WorkerId id) { return !slow_.resting().contains(id); })) {
-    return Dispatcher::WorkerState::kDraining;
-  }
-  return elsewhere_.MayServe(worker) ? Dispatcher::WorkerState::kReady
-                                     : Dispatcher::WorkerState::kOnTrial;
+std::map<WorkerId, WorkerFacts> SessionPump::Facts() const {
+  std::map<WorkerId, WorkerFacts> facts;
+  for (const auto& [id, link] : workers_.links()) facts[id] = FactsOf(id);
+  return facts;
 }
 
 void SessionPump::JudgePaces(SteadyTime now) {
@@ -360,8 +349,8 @@ void SessionPump::JudgePaces(SteadyTime now) {
   if (!slow_.Due(now)) return;
   for (const auto& [id, pace] : dispatcher_.TakePaces()) slow_.Report(id, pace.made, pace.late);
   std::set<WorkerId> usable;
-  for (const auto& [id, link] : workers_.links()) {
-    if (Usable(id)) usable.insert(id);
+  for (const auto& [id, facts] : Facts()) {
+    if (facts.usable()) usable.insert(id);
   }
   const std::map<WorkerId, SlowWorkers::Rest> before = slow_.resting();
   slow_.EndWindow(usable, now);
@@ -377,7 +366,7 @@ void SessionPump::JudgePaces(SteadyTime now) {
 }
 
 void SessionPump::TellDispatcher(WorkerId worker) {
-  if (workers_.ready(worker)) dispatcher_.SetWorker(worker, ReadyState(worker));
+  if (workers_.ready(worker)) dispatcher_.SetWorker(worker, StateOf(FactsOf(worker), Facts()));
 }
 
 void SessionPump::OnLinkState(WorkerId worker, WorkerLink::State state) {
@@ -389,7 +378,7 @@ void SessionPump::OnLinkState(WorkerId worker, WorkerLink::State state) {
       }
       if (dispatcher_.ready_workers() == 0) served_since_ = reactor_->clock().Now();
       stand_in_.End();
-      dispatcher_.SetWorker(worker, ReadyState(worker));
+      dispatcher_.SetWorker(worker, StateOf(FactsOf(worker), Facts()));
       if (context_.compares() && workers_.Serves(worker)) dispatcher_.SetLanes(worker);
       shared_->SetTrouble(Status::Ok());
       break;

@@ -35,6 +35,7 @@
 #include "trainer_client/session/wire_choice.h"
 #include "trainer_client/session/without_workers.h"
 #include "trainer_client/session/worker_set.h"
+#include "trainer_client/session/worker_states.h"
 
 namespace headrace::client {
 
@@ -120,9 +121,8 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void OnLinkState(WorkerId worker, WorkerLink::State state);
   void OnMessage(WorkerId worker, net::Incoming&& incoming);
   void OnSettled(WorkerId worker, bool knows_session);
-  // Returns what the dispatcher is to know of a worker that is ready.
-  [[nodiscard]] bool Usable(WorkerId worker) const;
-  [[nodiscard]] Dispatcher::WorkerState ReadyState(WorkerId worker) const;
+  [[nodiscard]] WorkerFacts FactsOf(WorkerId worker) const;
+  [[nodiscard]] std::map<WorkerId, WorkerFacts> Facts() const;  // of all links
   void TellDispatcher(WorkerId worker);
   void Forgotten(WorkerId worker, Dispatcher::Answer why = Dispatcher::Answer::kNoSession);
   void EndWorker(WorkerId worker);
