@@ -18,10 +18,10 @@ class AbandonedTest : public CoordinatedWorkerTest {
     WorkerTest::SetUp();
     Begin();
   }
-  // The jobs that the worker reports `seconds` later.
-  std::vector<JobId> After(int seconds, TestClient* pinging = nullptr) {
+  // The jobs that the worker reports `passing` later.
+  std::vector<JobId> After(int passing, TestClient* pinging = nullptr) {
     std::vector<JobId> jobs;
-    for (int i = 0; i < seconds; ++i) {
+    for (int i = 0; i < passing; ++i) {
       if (pinging != nullptr) {
         pinging->Send(wire::Ping{1});
         pinging->Next<wire::Pong>();
