@@ -38,7 +38,7 @@ def write(files: list[pathlib.Path]) -> None:
         f"Data: {photos['files']} photographs, {photos['mean_kb']:.0f} kB on average. Batches of 256, "
         "bf16 autocast, channels_last, pinned, copied without blocking.",
         "",
-        "Median [least, greatest] of the runs; ways alternate.",
+        "Median [least, greatest] of the runs; ways alternate. What it says: [reports](README.md#on-a-gpu).",
         "",
         *windows(runs),
         *pinned([line for line in lines if "pinned" in line]),
@@ -46,9 +46,6 @@ def write(files: list[pathlib.Path]) -> None:
     ]
     if failed:
         text += [f"{len(failed)} runs failed: see gpu.json.", ""]
-    notes = harness.REPORTS / "gpu_notes.md"
-    if notes.exists():
-        text += [notes.read_text().rstrip(), ""]
     (harness.REPORTS / "gpu.md").write_text("\n".join(text).rstrip() + "\n")
     (harness.REPORTS / "gpu.json").write_text(
         json.dumps({"machine": machine, "photos": photos, "lines": lines}, indent=1) + "\n"

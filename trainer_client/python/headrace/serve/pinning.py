@@ -1,9 +1,14 @@
 """Batches in pinned memory (pin_memory=True), as the stock loader's pinning thread makes them.
 
 What is pinned, and how containers come out, is torch's own code. Only large tensors are copied here
-before it, by a few threads (Session.copy): torch's own copy in the program's thread has a thread on
-each core, and they wait for each other at full speed. On 16 cores that took a third of them from the
-workers (bench/report/gpu.md). torch lets a tensor be that is pinned already.
+before it, by a few threads (Session.copy). torch's own copy has a thread on each core when it runs in
+the program's thread, and they wait for each other at full speed: on 16 cores it took about a fifth of
+the machine's CPU time from the workers (bench/report/README.md). torch lets a tensor be that is
+pinned already.
+
+The arena's slots are not registered with CUDA, though the GPU copies from such memory as fast. A copy
+that does not block may still read a slot when the program has dropped the batch. torch's allocator
+knows of such copies of its own memory alone; the slot would be a worker's to write.
 """
 
 from collections.abc import Callable
