@@ -64,6 +64,7 @@ THREADS_ALLOWED = (
     "dataworker/exec/",
     "coordinator/state/journal",
     "remote/object_client",
+    "trainer_client/session/copy_team",
 )
 
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/process/allowance.h"
 #include "trainer_client/include/headrace/client.h"
 #include "trainer_client/python/bindings/batch.h"
 #include "trainer_client/python/bindings/blob.h"
@@ -25,6 +26,7 @@
 #include "trainer_client/python/bindings/integers.h"
 #include "trainer_client/python/bindings/plan.h"
 #include "trainer_client/python/bindings/stats.h"
+#include "trainer_client/session/copy_team.h"
 
 namespace nb = nanobind;
 
@@ -87,11 +89,22 @@ class SessionObject {
     return *session_;
   }
   void Close() {
+    copy_team_.reset();
     session_.reset();
     client_.reset();
     ReleaseBuffers();
   }
   [[nodiscard]] std::int64_t max_outstanding() const { return max_outstanding_; }
+
+  // Addresses of memory that the caller keeps. Also on a closed session.
+  void Copy(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
+    const nb::gil_scoped_release unlocked;
+    if (!copy_team_) {
+      copy_team_ = std::make_unique<client::CopyTeam>(client::CopyTeam::HelpersFor(UsableCpus()));
+    }
+    copy_team_->Copy({reinterpret_cast<std::byte*>(to), bytes},
+                     {reinterpret_cast<const std::byte*>(from), bytes});
+  }
 
   void Begin(std::uint64_t base_seed, bool continue_lanes, std::int64_t first_batch,
              std::vector<std::uint64_t> lane_draws, std::vector<std::uint64_t> lane_seeds,
@@ -229,6 +242,7 @@ class SessionObject {
  private:
   std::shared_ptr<Client> client_;  // outlives the session
   std::unique_ptr<Session> session_;
+  std::unique_ptr<client::CopyTeam> copy_team_;  // none before the first copy
   std::int64_t max_outstanding_;
 };
 
@@ -334,6 +348,7 @@ void AddSessions(nb::module_& module) {
       .def("leave_sampler", &SessionObject::Mark<&Session::LeaveSampler>)
       .def("add_idle", &SessionObject::AddIdle, nb::arg("ns"))
       .def("add_comparison", &SessionObject::AddComparison, nb::arg("equal"))
+      .def("copy", &SessionObject::Copy, nb::arg("to"), nb::arg("from_"), nb::arg("nbytes"))
       .def("interrupt", [](SessionObject& self) { self.get().Interrupt(); })
       .def("before_fork", [](SessionObject& self) { return self.get().BeforeFork(); })
       .def("close", &SessionObject::Close);

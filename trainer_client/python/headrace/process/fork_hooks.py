@@ -45,6 +45,9 @@ _IN_CHILD = _list_with(_in_child)
 LIBRARIES = tuple(
     os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib", "purelib", "platlib")
 )
+# Folders of these names are such places, too: of a user, of the interpreter below a virtual
+# environment, of a .pth file.
+_SITES = frozenset(("site-packages", "dist-packages"))
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
@@ -79,4 +82,8 @@ def _is_librarys(hook: Any) -> bool:
     if file is None:
         module = sys.modules.get(getattr(hook, "__module__", None) or type(owner).__module__)
         file = getattr(module, "__file__", None) or ""
-    return file.startswith((_OURS, *LIBRARIES)) or file.startswith("<frozen ")
+    if file.startswith((_OURS, *LIBRARIES, "<frozen ")) or _SITES.intersection(file.split(os.sep)):
+        return True
+    # torch has such a hook, and may lie where no other library does: pip install --target.
+    torch = getattr(sys.modules.get("torch"), "__file__", None)
+    return torch is not None and file.startswith(os.path.join(os.path.dirname(torch), ""))

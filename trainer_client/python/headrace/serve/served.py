@@ -26,6 +26,7 @@ from .bad_samples import BadSamples
 from .loader_state import LoaderState
 from .made_here import MadeHere
 from .missing import make_all
+from .pinning import pinned
 from .printed import show
 
 # Longest wait without a look at signals, seconds.
@@ -231,7 +232,9 @@ class Served(MadeHere):
         try:
             data = self._assemble(batch)
             if self._pin_memory and not isinstance(data, ExceptionWrapper):
-                data = _utils.pin_memory.pin_memory(data, self._pin_memory_device)
+                raw = self._handle.raw if self._handle is not None else None
+                copy = raw.copy if raw is not None else None
+                data = pinned(data, self._pin_memory_device, copy)
         finally:
             self._bad.take()
             samples_in_it = self._lengths.pop(batch.batch, batch.samples) - len(self._left_out)
