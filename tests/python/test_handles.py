@@ -1,0 +1,416 @@
+"""Which handles of files travel to other hosts, and what is opened there."""
+
+import io
+import mmap
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import h5py
+import lmdb
+import numpy as np
+import pyarrow
+import pytest
+from headrace.capture.blame import blame
+from headrace.capture.handles import files as told_files
+from headrace.capture.pickler import Pickler, Refused
+from headrace.stage.handles import files
+from headrace.stage.handles.files import OtherFile
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+RECORD = np.dtype([("token", "<u2"), ("weights", "<f4", (3,)), ("kind", "S3")], align=True)
+
+
+def dumped(value):
+    file = io.BytesIO()
+    Pickler(file, {}).dump(value)
+    return file.getvalue()
+
+
+def made_again(value):
+    content = dumped(value)
+    assert content == dumped(value), "not the same bytes each time"
+    return pickle.loads(content)
+
+
+def reason(value):
+    with pytest.raises(Refused) as refused:
+        dumped(value)
+    assert blame({"held": value}, None, {}) == f"held {refused.value}"
+    return str(refused.value)
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    path = tmp_path / "tokens.bin"
+    np.arange(5000, dtype=np.uint16).tofile(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def bytes_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("handles") / "bytes"
+    path.write_bytes(np.random.default_rng(3).bytes(20_000))
+    return path
+
+
+def mapping_of(array):
+    while not isinstance(array, mmap.mmap):
+        array = array.obj if isinstance(array, memoryview) else array.base
+    return array
+
+
+def place(array):
+    begin = np.frombuffer(mapping_of(array), np.uint8).ctypes.data
+    return array.__array_interface__["data"][0] - begin
+
+
+def assert_same_view(made, array):
+    assert type(made) is type(array)
+    assert (made.shape, made.strides, made.dtype) == (array.shape, array.strides, array.dtype)
+    assert made.dtype.metadata == array.dtype.metadata
+    assert place(made) == place(array)
+    for flag in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE", "ALIGNED", "OWNDATA"):
+        assert made.flags[flag] == array.flags[flag], flag
+    assert mapping_of(made)[:] == mapping_of(array)[:]
+    if type(array) is np.memmap:
+        assert (made.mode, made.offset, made.filename) == (array.mode, array.offset, array.filename)
+        assert made._mmap is mapping_of(made)
+    if isinstance(array.base, np.ndarray) and array.base.flags.c_contiguous:
+        assert type(made.base) is type(array.base) and made.base.shape == array.base.shape
+
+
+dtypes = st.sampled_from(["u1", "<u2", ">i4", "<f8", "?", "S5", "V3", RECORD])
+slices = st.builds(
+    slice,
+    st.none() | st.integers(-40, 40),
+    st.none() | st.integers(-40, 40),
+    st.none() | st.sampled_from([1, 2, 3, -1, -2]),
+)
+steps = st.one_of(
+    slices.map(lambda s: lambda a: a[..., s]),
+    slices.map(lambda s: lambda a: a[s] if a.ndim else a),
+    st.just(lambda a: a.T),
+    st.just(lambda a: a[None]),
+    st.just(lambda a: a[..., 0, None] if a.ndim and a.shape[-1] else a),
+    st.just(np.asarray),
+    st.just(lambda a: a["weights"] if a.dtype.names else a),
+    st.just(lambda a: a.view("u1") if a.flags.c_contiguous and a.ndim else a),
+    st.just(lambda a: np.broadcast_to(a, (2, *a.shape))),
+    st.just(lambda a: a[...]),
+    st.just(lambda a: np.lib.stride_tricks.sliding_window_view(a, 2) if a.shape[:1] > (1,) and a.ndim == 1 else a),
+)  # fmt: skip
+
+
+@given(
+    dtypes, st.sampled_from("rc"), st.integers(0, 9000), st.lists(steps, max_size=5), st.booleans()
+)
+@settings(max_examples=150, deadline=None)
+def test_any_view_of_a_memory_map_is_made_again(bytes_file, dtype, mode, offset, chain, locked):
+    dtype = np.dtype(dtype)
+    shape = (6, 5, 4) if offset % 2 else (120,)
+    whole = np.memmap(bytes_file, dtype, mode, offset=offset, shape=shape)
+    view = whole
+    for step in chain:
+        view = step(view)
+    if locked and view is not whole:
+        view.flags.writeable = False
+    if not np.shares_memory(view, whole) and view.size:
+        return  # it was copied
+    if not view.size:
+        return
+    first, second = made_again([view, whole])
+    assert_same_view(first, view)
+    assert_same_view(second, whole)
+    assert mapping_of(first) is mapping_of(second), "two mappings for one"
+
+
+def test_views_of_nothing_travel(tokens):
+    whole = np.memmap(tokens, np.uint16, "r")
+    for view in (whole[5:5], whole[len(whole) :], whole[2:2][::-1]):
+        assert_same_view(made_again(view), view)
+
+
+def test_one_map_is_one_map_and_what_is_written_in_a_private_one_is_seen_by_its_views(tokens):
+    whole = np.memmap(tokens, np.uint16, "c")
+    left, right, again = made_again([whole[:100], whole[50:], whole[:100]])
+    left[60] = 7
+    assert right[10] == 7 and again[60] == 7
+    assert np.fromfile(tokens, np.uint16)[60] == 60 and whole[60] == 60
+
+
+def test_a_file_of_numpy_that_is_mapped(tmp_path):
+    path = tmp_path / "rows.npy"
+    np.save(path, np.arange(60.0).reshape(12, 5))
+    rows = np.load(path, mmap_mode="r")
+    assert len(dumped(rows)) < 1500
+    assert_same_view(made_again(rows), rows)
+    np.save(path.with_name("f.npy"), np.asfortranarray(rows))
+    in_columns = np.load(path.with_name("f.npy"), mmap_mode="r")[2:, ::2]
+    assert_same_view(made_again(in_columns), in_columns)
+
+
+def test_copies_of_a_memory_map_are_data(tokens):
+    copy = np.memmap(tokens, np.uint16, "r").copy()
+    tokens.unlink()
+    made = made_again(copy)
+    assert type(made) is np.memmap and (made == copy).all() and made._mmap is None
+
+
+def test_a_map_without_numpy_keeps_its_place(tokens):
+    with open(tokens, "rb") as file:
+        mapped = mmap.mmap(file.fileno(), 4096, access=mmap.ACCESS_READ, offset=4096)
+    mapped.read(10)
+    made = made_again({"map": mapped, "array": np.frombuffer(mapped, "u1", offset=5)})
+    assert made["map"].tell() == 10 and made["map"][:] == mapped[:]
+    assert mapping_of(made["array"]) is made["map"]
+    assert made["array"].tobytes() == mapped[5:]
+
+
+def test_a_relative_path_and_a_moved_file(tmp_path, tokens, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    whole = np.memmap("tokens.bin", np.uint16, "r")
+    tokens.rename(tmp_path / "sub\nline (deleted)")
+    monkeypatch.chdir("/")
+    assert (made_again(whole) == whole).all()
+
+
+def test_maps_that_stay(tokens, tmp_path):
+    class Own(np.memmap):
+        pass
+
+    def opened(mode):
+        return np.memmap(tokens, np.uint16, mode, shape=(5000,))
+
+    content = tokens.read_bytes()
+    assert "may write to its file" in reason(opened("r+"))
+    assert "may write to its file" in reason(opened("w+"))
+    tokens.write_bytes(content)
+    assert "Own in a memory map" in reason(Own(tokens, np.uint16, "r"))
+    assert "shared with the trainer" in reason(np.frombuffer(mmap.mmap(-1, 4096), "u1"))
+
+    written = opened("c")
+    written[4000] += 1
+    assert "was written to, in this process alone" in reason(written[:10])
+
+    reading = opened("r")
+    writing = opened("r+")
+    assert "to which the program may still write" in reason(reading)
+    del writing
+    with open(tokens, "r+b"):
+        assert "to which the program may still write" in reason(reading)
+    dumped(reading)
+
+    whole = opened("r")
+    closed = mmap.mmap(os.open(tokens, os.O_RDONLY), 0, access=mmap.ACCESS_READ)
+    closed.close()
+    assert "is closed" in reason(closed)
+    tokens.with_name("new").write_bytes(content)
+    tokens.with_name("new").rename(tokens)
+    assert "not there any more" in reason(whole), "another file lies under its name"
+    os.truncate(tmp_path / "tokens.bin", 100)
+    short = np.memmap(tokens, np.uint16, "r")
+    os.truncate(tokens, 50)
+    assert "has become shorter" in reason(short)
+
+
+def test_an_array_beyond_its_map_stays(tokens):
+    few = np.memmap(tokens, np.uint16, "r", shape=(8,))
+    beyond = np.lib.stride_tricks.as_strided(few, (9000,), (2,))
+    assert "reaches beyond" in reason(beyond)
+
+
+# What another host may have under the path.
+
+
+def seen_elsewhere(path):
+    """As a trainer of another boot sees the file."""
+    seen = told_files.seen_at(str(path))
+    return seen._replace(place=("another boot", *seen.place[1:]))
+
+
+@pytest.mark.parametrize("size", [0, 10, 1 << 20, (1 << 20) + 1, 5_000_001])
+def test_equal_content_is_the_same_file(tmp_path, size):
+    path = tmp_path / "file"
+    path.write_bytes(np.random.default_rng(size).bytes(size))
+    seen = seen_elsewhere(path)
+    os.utime(path, ns=(1, 1))
+    os.close(files.open_same(seen))
+
+
+@pytest.mark.parametrize("at", [0, 70_000, 2_500_000, 4_999_999])
+def test_other_content_is_another_file(tmp_path, at):
+    content = bytearray(np.random.default_rng(1).bytes(5_000_000))
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    seen = seen_elsewhere(path)
+    near = range(at - at % 4096, min(len(content), at - at % 4096 + 100_000))
+    for i in near:  # about a step of the pages that are looked at
+        content[i] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(OtherFile, match="has other content here"):
+        files.open_same(seen)
+
+
+def test_a_file_that_is_absent_or_of_another_size_is_another_file(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    seen = seen_elsewhere(path)
+    path.write_bytes(b"1234")
+    with pytest.raises(OtherFile, match="4 bytes here, and 5 on the trainer's host"):
+        files.open_same(seen)
+    path.unlink()
+    with pytest.raises(OtherFile, match="No such file"):
+        files.open_same(seen)
+    path.mkdir()
+    with pytest.raises(OtherFile, match="is no file here"):
+        files.open_same(seen)
+
+
+def test_a_file_that_is_changed_here_is_another_bundle(tokens):
+    whole = np.memmap(tokens, np.uint16, "r")
+    before = dumped(whole)
+    with open(tokens, "r+b") as file:
+        file.write(b"new")
+    assert dumped(whole) != before
+
+
+def test_content_is_read_once_for_each_state_of_a_file(tokens, monkeypatch):
+    os.utime(tokens)
+    monkeypatch.setattr(told_files, "_TICK", -(1 << 62))  # as if it were written long ago
+    first = told_files.seen_at(str(tokens))
+    monkeypatch.setattr(told_files, "content_of", None)
+    assert told_files.seen_at(str(tokens)) == first
+
+
+# Other handles.
+
+
+@pytest.fixture
+def archive(tmp_path):
+    path = tmp_path / "set.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for i in range(5):
+            made.writestr(f"{i}.txt", f"text {i}" * 50)
+        made.comment = b"said"
+    return path
+
+
+def test_an_archive_is_opened_with_its_directory(archive):
+    held = zipfile.ZipFile(archive)
+    held.setpassword(b"word")
+    held.getinfo("3.txt").filename = "renamed"  # programs flatten names so
+    made = made_again(held)
+    assert made.namelist() == held.namelist() and made.comment == b"said" and made.pwd == b"word"
+    assert made.fp.fileno() != held.fp.fileno() and made.filename == held.filename
+    assert made.read("2.txt") == held.read("2.txt")
+    assert made.NameToInfo["3.txt"] is made.filelist[3]
+    with made.open("4.txt") as member:
+        assert member.read(4) == b"text"
+
+
+def test_archives_that_stay(archive, tmp_path):
+    class Own(zipfile.ZipFile):
+        pass
+
+    held = zipfile.ZipFile(archive)
+    with held.open("1.txt"):
+        assert "an open member" in reason(held)
+    held.close()
+    assert "is closed" in reason(held)
+    assert "of class " in reason(Own(archive))
+    assert "from a file object" in reason(zipfile.ZipFile(io.BytesIO(archive.read_bytes())))
+    with open(archive, "rb") as file:
+        assert "from a file object" in reason(zipfile.ZipFile(file))
+    with zipfile.ZipFile(tmp_path / "new.zip", "w") as new:
+        assert "may be written to" in reason(new)
+    held = zipfile.ZipFile(archive)
+    archive.unlink()
+    assert "not there any more" in reason(held)
+
+
+@pytest.fixture
+def hdf5(tmp_path):
+    path = tmp_path / "set.h5"
+    with h5py.File(path, "w") as file:
+        file["images"] = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+        file["a/masks"] = np.arange(6)
+    return path
+
+
+def test_a_file_of_hdf5_its_groups_and_data_sets(hdf5, monkeypatch):
+    monkeypatch.chdir(hdf5.parent)
+    file = h5py.File("set.h5", "r", rdcc_nbytes=1 << 16)
+    monkeypatch.chdir("/")
+    made = made_again([file["images"], file["a"], file["a/masks"], file])
+    assert (made[0][:] == file["images"][:]).all() and (made[1]["masks"][:] == np.arange(6)).all()
+    assert made[2].file == made[0].file and made[3].mode == "r"
+    assert made[3].id.get_access_plist().get_cache()[2] == 1 << 16
+    assert len(dumped(file["images"])) < 1000
+
+
+def test_objects_of_hdf5_that_stay(hdf5):
+    file = h5py.File(hdf5, "r")
+    images = file["images"]
+    file.close()
+    assert "is closed" in reason(images)
+    with h5py.File(hdf5, "r", driver="core") as in_memory:
+        assert "driver core" in reason(in_memory)
+    with open(hdf5, "rb") as held, h5py.File(held, "r") as from_object:
+        assert "driver fileobj" in reason(from_object)
+    with h5py.File(hdf5, "r+") as writing:
+        assert "may be written to" in reason(writing)
+
+
+@pytest.fixture
+def environment(tmp_path):
+    path = tmp_path / "lmdb"
+    with lmdb.open(str(path), map_size=1 << 20) as made, made.begin(write=True) as writing:
+        writing.put(b"a", b"1")
+    return path
+
+
+def test_an_environment_of_lmdb(environment, monkeypatch):
+    monkeypatch.chdir(environment.parent)
+    held = lmdb.open("lmdb", readonly=True, lock=False, readahead=False, max_readers=7)
+    content = dumped(held)
+    expected = held.flags(), held.info()["map_size"], held.max_readers()
+    held.close()  # LMDB opens none twice in a process
+    made = pickle.loads(content)
+    assert (made.flags(), made.info()["map_size"], made.max_readers()) == expected
+    with made.begin() as reading:
+        assert reading.get(b"a") == b"1"
+    made.close()
+
+
+def test_objects_of_lmdb_that_stay(environment):
+    held = lmdb.open(str(environment), readonly=True, lock=False)
+    with held.begin() as reading:
+        assert "an open transaction" in reason(reading)
+        assert "an open cursor" in reason(reading.cursor())
+    held.close()
+    assert "is closed" in reason(held)
+    with lmdb.open(str(environment)) as writing:
+        assert "may be written to" in reason(writing)
+    held = lmdb.open(str(environment), readonly=True, lock=False)
+    (environment / "data.mdb").unlink()
+    assert "not there any more" in reason(held)
+
+
+def test_a_memory_map_of_arrow(tokens):
+    held = pyarrow.memory_map(str(tokens))
+    held.seek(12)
+    made = made_again(held)
+    assert made.tell() == 12 and made.read(4) == held.read(4)
+    assert "may write" in reason(pyarrow.memory_map(str(tokens), "r+"))
+    held.close()
+    assert "is closed" in reason(held)
+    assert "a OSFile" in reason(pyarrow.OSFile(str(tokens)))
+
+
+def test_open_files_stay(tokens):
+    with open(tokens, "rb") as file:
+        assert reason(file) == "is an open file"
+    assert Path(tokens).exists()
