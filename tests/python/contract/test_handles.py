@@ -1,5 +1,6 @@
 """Contract: data sets that hold handles of files make the stock loader's batches, here and elsewhere."""
 
+import os
 import time
 
 import headrace
@@ -10,6 +11,7 @@ from headrace.service.report import REPORT
 from support.compare import assert_same, check
 from support.elsewhere import HOST, starting_hosts
 from support.handle_datasets import Tokens, all_of, write_tokens
+from support.headrace_program import headrace as command
 from torch.utils.data import DataLoader
 
 
@@ -67,7 +69,7 @@ def test_on_another_host(hosts, tmp_path):
         assert report_of(loader).counts["differed"] == 0
 
 
-def test_another_file_under_the_path_is_not_used(hosts, tmp_path, capfd):
+def test_another_file_under_the_path_is_not_used(hosts, tmp_path):
     path, other = tmp_path / "tokens.bin", tmp_path / "other.bin"
     write_tokens(path)
     write_tokens(other, seed=6)
@@ -77,10 +79,13 @@ def test_another_file_under_the_path_is_not_used(hosts, tmp_path, capfd):
     hosts("elsewhere", {path: other})
     headrace.install()
     loader = loader_of(data)
-    for _ in range(3):
-        assert_same(epoch(loader, lambda: time.sleep(0.05)), expected)
+    told = ""
+    deadline = time.monotonic() + 60
+    while "has other content here" not in told:
+        assert time.monotonic() < deadline, told
+        assert_same(epoch(loader, lambda: time.sleep(0.02)), expected)
+        told = command("workers", "--coordinator", os.environ["HEADRACE_COORDINATOR"]).stdout
+    assert f"on {HOST} is unfit" in told and "give this host the trainer's file" in told
+    assert f"{path} has other content here than on the trainer's host" in told
     assert len(report_of(loader).samples_by_worker) == 1
     assert report_of(loader).counts["compared"] == 0
-    said = capfd.readouterr().err
-    assert f"{path} has other content here than on the trainer's host" in said
-    assert HOST in said and "give this host the trainer's file under this path" in said
