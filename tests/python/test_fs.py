@@ -43,7 +43,9 @@ def test_fsspec_finds_it_by_its_url(store):
     given = {"endpoint": store.url}
     with fsspec.open(f"headrace+s3://{BUCKET}/set/a/1.txt", "rt", **given) as file:
         assert file.read() == "one"
-    where, _, (path,) = fsspec.get_fs_token_paths(f"headrace+s3://{BUCKET}/other.txt", "rb", 1, given)
+    where, _, (path,) = fsspec.get_fs_token_paths(
+        f"headrace+s3://{BUCKET}/other.txt", "rb", 1, given
+    )
     assert type(where) is S3FileSystem and path == f"{BUCKET}/other.txt"
     assert where.unstrip_protocol(path) == f"headrace+s3://{BUCKET}/other.txt"
     with fsspec.open(f"headrace+{store.url}/set/a/1.txt") as file:
@@ -55,9 +57,7 @@ def test_fsspec_finds_it_by_its_url(store):
 
 
 def test_without_fsspec_nothing_asks_for_it():
-    code = (
-        "import sys; sys.modules['fsspec'] = None; import headrace, headrace.capture, headrace.objects"
-    )
+    code = "import sys; sys.modules['fsspec'] = None; import headrace, headrace.capture, headrace.objects"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
@@ -68,7 +68,9 @@ def test_lists(files):
     sizes = {entry["name"]: (entry["type"], entry["size"]) for entry in files.ls(base)}
     assert sizes[f"{base}/tokens.bin"] == ("file", len(TOKENS))
     assert sizes[f"{base}/a"] == ("directory", 0)
-    every = [f"{base}/{n}" for n in ("a/1.txt", "a/2 +ä.txt", "a/deep/3.txt", "empty", "tokens.bin")]
+    every = [
+        f"{base}/{n}" for n in ("a/1.txt", "a/2 +ä.txt", "a/deep/3.txt", "empty", "tokens.bin")
+    ]
     assert files.find(base) == sorted(every)
     assert files.find(base, detail=True)[f"{base}/a/1.txt"]["size"] == 3
     assert files.find(base, maxdepth=1) == [f"{base}/empty", f"{base}/tokens.bin"]
@@ -206,3 +208,18 @@ def test_a_store_that_signs_and_pandas_and_arrow(tmp_path, monkeypatch):
         )
         assert found.count_rows() == 40_000
         assert files.info(f"{BUCKET}/set/rows.csv")["ETag"].startswith('"')
+
+
+def test_hugging_face_data_sets(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    import datasets
+
+    store.objects["rows/1.csv"], store.objects["rows/2.csv"] = b"x,y\n1,2\n", b"x,y\n3,4\n"
+    rows = datasets.load_dataset(
+        "csv",
+        data_files=f"headrace+s3://{BUCKET}/rows/*.csv",
+        split="train",
+        streaming=True,
+        storage_options={"headrace+s3": {"endpoint": store.url}},
+    )
+    assert list(rows) == [{"x": 1, "y": 2}, {"x": 3, "y": 4}]

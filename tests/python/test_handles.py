@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow
 import pytest
 from headrace.capture.blame import blame
+from headrace.capture.handles import Refused
 from headrace.capture.handles import files as told_files
-from headrace.capture.pickler import Pickler, Refused
+from headrace.capture.pickler import Pickler
 from headrace.stage.handles import files
 from headrace.stage.handles.files import OtherFile
 from hypothesis import given, settings

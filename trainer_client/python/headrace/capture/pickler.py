@@ -19,7 +19,6 @@ import torch
 from ..process.modules import namespace
 from ..stage import rebuild
 from . import handles
-from .handles import Refused
 
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _SKELETON = cloudpickle.cloudpickle._make_skeleton_class
@@ -68,7 +67,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
             return handle
         reason = _own_refusal(obj)
         if reason is not None:
-            raise Refused(reason)
+            raise handles.Refused(reason)
         return _code(obj) if isinstance(obj, CodeType) else self._by_cloudpickle(obj)
 
     def travels(self, obj: Any) -> bool:

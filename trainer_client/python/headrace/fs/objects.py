@@ -73,7 +73,9 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]  # it has no t
             if size is None:
                 size, version = whole, now
             if (whole, now) != (size, version):
-                raise ObjectChanged(errno.ESTALE, "the object has changed since it was opened", path)
+                raise ObjectChanged(
+                    errno.ESTALE, "the object has changed since it was opened", path
+                )
             read.append(content)
             begin += count
             end = min(end, size)

@@ -21,7 +21,6 @@ from .lane_host import Host
 from .ranks import take_place
 from .wire import send
 
-
 _SAID = b"\0"  # after what a process that tries a bundle says
 # A bundle that names this module has handles that no two processes may share.
 _EACH_OPENS = f"{__package__}.handles.opened"

@@ -24,7 +24,8 @@ def reduced(obj: Any) -> tuple[Any, ...]:
     if not isinstance(obj, lmdb.Environment):
         raise Refused(f"is an open {type(obj).__name__.lower()} of LMDB")
     try:
-        flags, info, path = obj.flags(), obj.info(), obj.path()
+        flags: Any = obj.flags()
+        info, path = obj.info(), obj.path()
     except lmdb.Error:
         raise Refused("is an environment of LMDB that is closed") from None
     if not flags.get("readonly"):
