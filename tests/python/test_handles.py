@@ -1,9 +1,12 @@
 """Which handles of files travel to other hosts, and what is opened there."""
 
+import contextlib
+import gc
 import io
 import mmap
 import os
 import pickle
+import sqlite3
 import zipfile
 from pathlib import Path
 
@@ -200,6 +203,7 @@ def test_maps_that_stay(tokens, tmp_path):
     writing = opened("r+")
     assert "to which the program may still write" in reason(reading)
     del writing
+    gc.collect()  # what was refused hangs on tracebacks
     with open(tokens, "r+b"):
         assert "to which the program may still write" in reason(reading)
     dumped(reading)
@@ -409,6 +413,14 @@ def test_a_memory_map_of_arrow(tokens):
     held.close()
     assert "is closed" in reason(held)
     assert "a OSFile" in reason(pyarrow.OSFile(str(tokens)))
+
+
+def test_connections_to_sqlite_stay(tmp_path):
+    """They would be told by PRAGMA but for collations, which may be replaced under their names."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "rows.db")) as held:
+        why = "of SQLite, which does not tell what the program has set on it"
+        assert reason(held) == f"is a connection {why}"
+        assert reason(held.cursor()) == f"is a cursor {why}"
 
 
 def test_open_files_stay(tokens):

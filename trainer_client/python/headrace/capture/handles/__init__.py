@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from . import arrow, hdf5, lmdb, maps, zips
+from . import arrow, hdf5, lmdb, maps, sqlite, zips
 from .files import Refused
 
-_KINDS = (maps, zips, hdf5, lmdb, arrow)
+_KINDS = (maps, zips, hdf5, lmdb, arrow, sqlite)
 _MOST_KNOWN = 10_000
 
 _kind_of: dict[type, Any] = {}  # of each class that was met; no class is there before its library
