@@ -65,6 +65,14 @@ def cpu(result: dict) -> float:
     return (result["own_cpu_s"] + result["children_cpu_s"]) * 1e9 / tokens
 
 
+def measured_once(way: harness.Variant, words: list[str]) -> dict:
+    """With the samples that each data worker made, in place of the whole report."""
+    result = harness.run(way, words, PROGRAM)
+    report = result.pop("report", {"loaders": []})
+    made = [each for one in report["loaders"] for each in one["samples_by_worker"].values()]
+    return {**result, "made": made}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=5)
@@ -86,7 +94,7 @@ def main() -> None:
             runs = []
             for pair in range(args.pairs):
                 print(f"  {what}: {pair + 1} of {args.pairs}", flush=True)
-                runs.append([harness.run(way, words, PROGRAM) for way in ways])
+                runs.append([measured_once(way, words) for way in ways])
             said = {harness.run(w, [*words, "--digest"], PROGRAM)["digest"] for w in ways}
             measured[what] = {"runs": runs, "equal": len(said) == 1}
             stock = harness.spread([rate(run[0]) for run in runs])
@@ -104,8 +112,7 @@ def main() -> None:
                 ]
             shares = []
             for run in runs:
-                made = run[2]["report"]["loaders"][0]["samples_by_worker"]
-                shares.append(1 - max(made.values()) / sum(made.values()))
+                shares.append(1 - max(run[2]["made"]) / sum(run[2]["made"]))
             rows += [
                 (f"{what}: elsewhere, share that the other host made", harness.show(harness.spread(shares))),
                 (f"{what}: batches equal in all three", "yes" if len(said) == 1 else "NO"),
