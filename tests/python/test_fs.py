@@ -92,7 +92,9 @@ def test_what_is_there(files):
 def test_ranges(files, store):
     path = f"{BUCKET}/set/tokens.bin"
     size = len(TOKENS)
-    assert files.cat_file(path) == TOKENS and files.cat(path) == TOKENS
+    asked = len(store.queries)
+    assert files.cat_file(path) == TOKENS and len(store.queries) == asked + 1
+    assert files.cat(path) == TOKENS
     for start, end in [(0, 1), (5, 5), (7, 900), (-10, None), (None, -5), (-20, -3), (size - 3, size + 9),
                        (size, size + 5), (100, 50)]:  # fmt: skip
         assert files.cat_file(path, start, end) == TOKENS[start:end], (start, end)
@@ -171,7 +173,12 @@ def test_it_travels_without_credentials(files, store, monkeypatch):
     assert b"some-" not in content
     assert pickle.loads(content).cat_file(f"{BUCKET}/other.txt") == b"other"
     with files.open(f"{BUCKET}/other.txt") as file:
-        assert pickle.loads(pickle.dumps(file)).read() == b"other"
+        assert file.read(2) == b"ot"
+        content = pickle.dumps(file)
+        assert pickle.loads(content).read() == b"her"
+    store.objects["other.txt"] = b"OTHER"
+    with pytest.raises(ObjectChanged):
+        pickle.loads(content)
 
 
 def test_a_web_server(store):

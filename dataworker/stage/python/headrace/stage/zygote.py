@@ -132,6 +132,8 @@ class Zygote(Forks):
     def serve(self, settings: dict[str, Any], bundle_fd: int) -> None:
         if _EACH_OPENS in names_in(bundle_fd):
             problem = tried(settings, bundle_fd)
+            if not problem:
+                prepare(settings)  # what hosts can share of it
             self.bundle = lambda: load(settings, bundle_fd)
         else:
             bundle, problem = problem_of(settings, bundle_fd)

@@ -41,7 +41,8 @@ def _kind(cls: type) -> Any:
     if cls not in _kind_of:
         if len(_kind_of) >= _MOST_KNOWN:
             _kind_of.clear()
-        _kind_of[cls] = next((kind for kind in _KINDS if issubclass(cls, kind.classes())), None)
+        bases = set(cls.__mro__)  # issubclass() would ask classes with rules of their own
+        _kind_of[cls] = next((k for k in _KINDS if not bases.isdisjoint(k.classes())), None)
     return _kind_of[cls]
 
 

@@ -33,13 +33,15 @@ class Area:
 
 
 def classes() -> tuple[type, ...]:
-    return mmap.mmap, np.ndarray
+    return mmap.mmap, np.ndarray, memoryview
 
 
 def reduced(obj: Any) -> tuple[Any, ...] | None:
-    """None: an array elsewhere. Raises Refused."""
+    """None: an array or a view of memory elsewhere. Raises Refused."""
     if isinstance(obj, mmap.mmap):
         return _mapping(obj)
+    if isinstance(obj, memoryview):
+        return _memory(obj)
     mapped = mapping_under(obj)
     return None if mapped is None else _array(obj, mapped)
 
@@ -85,6 +87,20 @@ def _array(array: Any, mapped: mmap.mmap) -> tuple[Any, ...]:
         array.flags.writeable,
         attributes,
     )
+
+
+def _memory(view: memoryview) -> tuple[Any, ...] | None:
+    try:
+        mapped = mapping_under(view.obj)
+    except ValueError:
+        raise Refused("is a view of memory that is released") from None
+    if mapped is None:
+        return None
+    if view.format != "B" or view.ndim != 1 or not view.c_contiguous:
+        raise Refused("is a view of a memory map that is no plain range of bytes")
+    begin, _ = _memory_of(mapped)
+    offset = np.frombuffer(view, np.uint8).__array_interface__["data"][0] - begin if view else 0
+    return arrays.memory, (mapped, offset, view.nbytes, view.readonly)
 
 
 def _bounds(array: Any) -> tuple[int, int]:

@@ -38,3 +38,8 @@ def array(
         made.flags.writeable = False
     vars(made).update(attributes) if attributes else None
     return made
+
+
+def memory(mapped: mmap.mmap, offset: int, size: int, readonly: bool) -> memoryview:
+    view = memoryview(mapped)[offset : offset + size]
+    return view.toreadonly() if readonly else view
