@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+import torch
 from headrace.capture.handles import files as told_files
 from headrace.stage.handles import files
 from headrace.stage.handles.files import OtherFile
@@ -219,6 +220,23 @@ def test_maps_that_stay(tokens, tmp_path):
     assert "has become shorter" in reason(short)
 
 
+def test_another_file_with_the_name_that_the_kernel_gives_a_deleted_one(tokens):
+    whole = np.memmap(tokens, np.uint16, "r")
+    content = tokens.read_bytes()
+    tokens.unlink()
+    tokens.with_name("tokens.bin (deleted)").write_bytes(content)
+    assert "not there any more" in reason(whole)
+
+
+def test_a_map_that_writes_needs_no_descriptor(tokens):
+    """torch.from_file(shared=True) closes it."""
+    whole = np.memmap(tokens, np.uint16, "r")
+    writing = torch.from_file(str(tokens), shared=True, size=100, dtype=torch.int16)
+    assert "to which the program may still write" in reason(whole)
+    del writing
+    dumped(whole)
+
+
 def test_an_array_beyond_its_map_stays(tokens):
     few = np.memmap(tokens, np.uint16, "r", shape=(8,))
     beyond = np.lib.stride_tricks.as_strided(few, (9000,), (2,))
@@ -267,7 +285,7 @@ def test_a_file_that_is_absent_or_of_another_size_is_another_file(tmp_path):
     path.unlink()
     with pytest.raises(OtherFile, match="No such file"):
         files.open_same(seen)
-    path.mkdir()
+    os.mkfifo(path)
     with pytest.raises(OtherFile, match="is no file here"):
         files.open_same(seen)
 

@@ -91,13 +91,21 @@ def tried(settings: dict[str, Any], bundle_fd: int) -> str:
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read()
+    said = b""
+    # Not to the pipe's end: what the program's code has started there may hold it.
+    while not said.endswith(_SAID) and (more := os.read(reading, 1 << 16)):
+        said += more
+    os.close(reading)
     _, status = os.waitpid(pid, 0)
     if said.endswith(_SAID):
         return said.removesuffix(_SAID).decode(errors="replace")
-    how = f"status {status}" if os.WIFEXITED(status) else signal.strsignal(os.WTERMSIG(status))
-    return f"the process that tried it has ended: {how}"
+    return f"the process that tried it has ended: {_end_of(status)}"
+
+
+def _end_of(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return signal.strsignal(os.WTERMSIG(status)) or "a signal"
+    return f"exit code {os.WEXITSTATUS(status)}"
 
 
 def _write_all(fd: int, content: bytes) -> None:

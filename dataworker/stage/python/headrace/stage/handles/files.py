@@ -32,7 +32,7 @@ class Seen(NamedTuple):
 def open_same(seen: Seen) -> int:
     """A descriptor to read it, of this process. Raises OtherFile."""
     try:
-        fd = os.open(seen.path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(seen.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # no pipe
     except OSError as error:
         raise OtherFile(f"{seen.path} can't be opened here: {error.strerror}") from None
     try:
