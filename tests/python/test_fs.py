@@ -7,14 +7,10 @@ import sys
 
 import fsspec
 import numpy as np
-import pandas
-import pyarrow
-import pyarrow.dataset
-import pyarrow.fs
-import pyarrow.parquet
 import pytest
 from headrace.fs import HttpFileSystem, ObjectChanged, S3FileSystem
 from support.object_server import BUCKET, Faults, Store, moto, serve
+from support.programs import run_program
 
 TOKENS = np.random.default_rng(2).integers(0, 50_000, 400_000, np.uint16).tobytes()
 OBJECTS = {
@@ -192,41 +188,62 @@ def test_a_web_server(store):
         files.open(f"{host}/none")
 
 
-def test_a_store_that_signs_and_pandas_and_arrow(tmp_path, monkeypatch):
+# Programs of their own: these libraries have threads, which forks of later tests should not have.
+WRITE = """
+import pathlib, sys
+import numpy as np, pandas
+folder = pathlib.Path(sys.argv[1])
+rows = pandas.DataFrame({"x": np.arange(20_000), "y": np.random.default_rng(0).random(20_000)})
+for part in range(2):
+    (folder / f"part={part}").mkdir()
+    rows.to_parquet(folder / f"part={part}" / "rows.parquet", row_group_size=4_000)
+rows.to_csv(folder / "rows.csv", index=False)
+"""
+READ = """
+import pathlib, sys
+import pandas, pyarrow.dataset, pyarrow.fs, pyarrow.parquet
+from headrace.fs import S3FileSystem
+folder, bucket = pathlib.Path(sys.argv[1]), sys.argv[2]
+rows = pandas.read_csv(folder / "rows.csv")
+base = f"headrace+s3://{bucket}/set"
+read = pandas.read_parquet(f"{base}/part=0/rows.parquet", columns=["y"])
+pandas.testing.assert_frame_equal(read, rows[["y"]])
+pandas.testing.assert_frame_equal(pandas.read_csv(f"{base}/rows.csv"), rows)
+files = S3FileSystem()
+arrow = pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(files))
+table = pyarrow.parquet.read_table(f"{bucket}/set/part=1/rows.parquet", filesystem=arrow)
+assert table.column("x").to_pylist() == rows["x"].tolist()
+found = pyarrow.dataset.dataset(
+    f"{bucket}/set", filesystem=arrow, partitioning="hive", exclude_invalid_files=True
+)
+assert found.count_rows() == 40_000
+assert files.info(f"{bucket}/set/rows.csv")["ETag"].startswith('"')
+"""
+STREAM = """
+import sys
+import datasets
+base, endpoint = sys.argv[1:]
+rows = datasets.load_dataset(
+    "csv", data_files=f"{base}/*.csv", split="train", streaming=True,
+    storage_options={"headrace+s3": {"endpoint": endpoint}},
+)
+assert list(rows) == [{"x": 1, "y": 2}, {"x": 3, "y": 4}]
+"""
+
+
+def run(source, *words, **environment):
+    code = f"import warnings; warnings.simplefilter('default')\n{source}"
+    done = run_program(code, *map(str, words), env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_store_that_signs_and_pandas_and_arrow(tmp_path):
     """Parquet is read by ranges; the files are in folders."""
-    rows = pandas.DataFrame({"x": np.arange(20_000), "y": np.random.default_rng(0).random(20_000)})
-    for part in range(2):
-        (tmp_path / f"part={part}").mkdir()
-        rows.to_parquet(tmp_path / f"part={part}" / "rows.parquet", row_group_size=4_000)
-    rows.to_csv(tmp_path / "rows.csv", index=False)
+    run(WRITE, tmp_path)
     with moto(tmp_path, "set") as bucket:
-        for name, value in bucket.environment().items():
-            monkeypatch.setenv(name, value)
-        base = f"headrace+s3://{BUCKET}/set"
-        read = pandas.read_parquet(f"{base}/part=0/rows.parquet", columns=["y"])
-        pandas.testing.assert_frame_equal(read, rows[["y"]])
-        pandas.testing.assert_frame_equal(pandas.read_csv(f"{base}/rows.csv"), rows)
-        files = S3FileSystem(skip_instance_cache=True)
-        arrow = pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(files))
-        table = pyarrow.parquet.read_table(f"{BUCKET}/set/part=1/rows.parquet", filesystem=arrow)
-        assert table.column("x").to_pylist() == rows["x"].tolist()
-        found = pyarrow.dataset.dataset(
-            f"{BUCKET}/set", filesystem=arrow, partitioning="hive", exclude_invalid_files=True
-        )
-        assert found.count_rows() == 40_000
-        assert files.info(f"{BUCKET}/set/rows.csv")["ETag"].startswith('"')
+        run(READ, tmp_path, BUCKET, **bucket.environment())
 
 
-def test_hugging_face_data_sets(store, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
-    import datasets
-
+def test_hugging_face_data_sets(store, tmp_path):
     store.objects["rows/1.csv"], store.objects["rows/2.csv"] = b"x,y\n1,2\n", b"x,y\n3,4\n"
-    rows = datasets.load_dataset(
-        "csv",
-        data_files=f"headrace+s3://{BUCKET}/rows/*.csv",
-        split="train",
-        streaming=True,
-        storage_options={"headrace+s3": {"endpoint": store.url}},
-    )
-    assert list(rows) == [{"x": 1, "y": 2}, {"x": 3, "y": 4}]
+    run(STREAM, f"headrace+s3://{BUCKET}/rows", store.url, HF_HOME=str(tmp_path))
