@@ -105,11 +105,13 @@ def test_ranges(files, store):
         files.cat_ranges([f"{BUCKET}/none"], 0, 5, on_error="raise")
 
 
-def test_large_reads_are_several(files, monkeypatch):
+def test_large_reads_are_several(files, store, monkeypatch):
     from headrace.fs import objects
 
     monkeypatch.setattr(objects, "_MOST_BYTES", 1000)
+    asked = len(store.queries)
     assert files.cat_file(f"{BUCKET}/set/tokens.bin", 10, 5_678) == TOKENS[10:5_678]
+    assert len(store.queries) - asked == 6
 
 
 def test_an_open_file_reads_ahead(files, store):
