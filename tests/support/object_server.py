@@ -195,7 +195,7 @@ def listing(store: Store, query: dict[str, list[str]]) -> bytes:
     parts = [
         f"<CommonPrefixes><Prefix>{quote(name)}</Prefix></CommonPrefixes>"
         if is_folder
-        else f"<Contents><Key>{quote(name)}</Key><Size>1</Size></Contents>"
+        else f"<Contents><Key>{quote(name)}</Key><Size>{len(store.objects[name])}</Size></Contents>"
         for name, is_folder in page
     ]
     if more:

@@ -1,5 +1,6 @@
 """The C++ client (trainer_client/) for Python. Private: the public surface is the package itself."""
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -65,6 +66,10 @@ class ObjectReader:
     def read(self, name: str) -> bytes: ...
     def list(self, query: str) -> bytes:
         """What the bucket answers to a query, which is encoded and sorted."""
+    def read_range(self, name: str, first: int, bytes: int) -> tuple[builtins.bytes, int, str]:
+        """The bytes from `first` on, fewer at the object's end; its size and version."""
+    def look(self, name: str) -> tuple[int, str]:
+        """Size and version; an empty one: the store tells none."""
 
 def build_torch_exp(
     exp: Callable[[memoryview], Buffer], ranges: Sequence[tuple[float, float, bool]]

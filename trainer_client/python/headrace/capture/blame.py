@@ -7,7 +7,8 @@ from typing import Any
 
 from ..native.collate import name_of
 from ..process.modules import namespace
-from .pickler import Pickler, Refused, names_in_code, refusal
+from .handles import Refused
+from .pickler import Pickler, names_in_code, refusal
 
 _DEEPEST = 12
 _WIDEST = 100

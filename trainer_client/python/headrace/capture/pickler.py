@@ -7,7 +7,6 @@ The same objects give the same bytes, whenever they are pickled: the signature o
 import functools
 import importlib
 import io
-import mmap
 import sys
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -15,18 +14,14 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import cloudpickle
-import numpy as np
 import torch
 
 from ..process.modules import namespace
 from ..stage import rebuild
+from . import handles
 
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _SKELETON = cloudpickle.cloudpickle._make_skeleton_class
-
-
-class Refused(Exception):
-    """Something whose pickle would not mean the same thing elsewhere."""
 
 
 class Late:
@@ -68,9 +63,11 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
             return rebuild.cached_property, (obj.func, obj.attrname)
         if isinstance(obj, io.IOBase) and (stream := _stream(obj)):
             return getattr, (sys, stream)
-        reason = refusal(obj)
+        if (handle := handles.reduced(obj)) is not None:
+            return handle
+        reason = _own_refusal(obj)
         if reason is not None:
-            raise Refused(reason)
+            raise handles.Refused(reason)
         return _code(obj) if isinstance(obj, CodeType) else self._by_cloudpickle(obj)
 
     def travels(self, obj: Any) -> bool:
@@ -149,16 +146,19 @@ def names_in_code(code: CodeType) -> set[str]:
 
 def refusal(obj: Any) -> str | None:
     """Why `obj` itself would mean something else in another process; None: it would not."""
+    reason = handles.refusal(obj)
+    if reason is not None:
+        return reason
+    return None if handles.is_handle(obj) else _own_refusal(obj)
+
+
+def _own_refusal(obj: Any) -> str | None:
+    """As refusal(), of what is no handle of a file."""
     if isinstance(obj, torch.Tensor):
         if obj.device.type not in ("cpu", "meta"):
             return f"is a tensor on {obj.device}"
         if obj.is_shared():
             return "is a tensor in memory shared with the trainer"
-    elif isinstance(obj, np.ndarray):
-        if isinstance(obj, np.memmap):
-            return "is a memory map, which would travel with its whole content"
-        if _is_mapped(obj):
-            return "is an array in memory shared with the trainer"
     elif isinstance(obj, io.IOBase):
         return None if _stream(obj) else "is an open file"
     elif isinstance(obj, Connection):
@@ -181,10 +181,3 @@ def _is_of(module: str, names: tuple[str, ...], obj: Any) -> bool:
     """Without an import: an object of a class cannot be there before its module."""
     there = sys.modules.get(module)
     return there is not None and isinstance(obj, tuple(getattr(there, name) for name in names))
-
-
-def _is_mapped(array: np.ndarray) -> bool:
-    base: Any = array
-    while isinstance(base, np.ndarray | memoryview):
-        base = base.base if isinstance(base, np.ndarray) else base.obj
-    return isinstance(base, mmap.mmap)

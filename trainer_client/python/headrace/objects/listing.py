@@ -20,6 +20,7 @@ class Page:
     """Whole names, not those below a prefix."""
 
     names: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)  # of the names, bytes
     folders: list[str] = field(default_factory=list)  # with a "/" at their end
     next: str = ""  # the token of the page after this one; empty: this is the last one
 
@@ -28,6 +29,7 @@ def parse_page(text: bytes) -> Page:
     """Raises ValueError: this is no list."""
     page, path, words = Page(), [], [""]
     is_list, encoded, more = False, False, False
+    size = 0
 
     def start(name: str, _: dict[str, str]) -> None:
         nonlocal is_list
@@ -39,12 +41,17 @@ def parse_page(text: bytes) -> Page:
         words[0] += more_text
 
     def end(_: str) -> None:
-        nonlocal encoded, more
+        nonlocal encoded, more, size
         where, word = "/".join(path[1:]), words[0]
         path.pop()
         words[0] = ""
         if where == "Contents/Key":
             page.names.append(word)
+        elif where == "Contents/Size":
+            size = int(word)
+        elif where == "Contents":
+            page.sizes.append(size)
+            size = 0
         elif where == "CommonPrefixes/Prefix":
             page.folders.append(word)
         elif where == "NextContinuationToken":

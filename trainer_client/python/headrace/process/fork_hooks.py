@@ -12,7 +12,10 @@ import gc
 import os
 import sys
 import sysconfig
+from types import FunctionType, MethodType
 from typing import Any
+
+from .modules import is_installed
 
 
 def _before() -> None:
@@ -77,13 +80,11 @@ def _is_librarys(hook: Any) -> bool:
     owner = getattr(hook, "__self__", None)
     if owner is not None and type(owner).__module__ == "_thread":
         return True  # a lock's own method
-    code = getattr(hook, "__code__", None)
-    file = getattr(code, "co_filename", None)
-    if file is None:
+    if isinstance(hook, FunctionType | MethodType):
+        file = hook.__code__.co_filename
+    else:  # compiled code may name its source, which is not here (h5py)
         module = sys.modules.get(getattr(hook, "__module__", None) or type(owner).__module__)
         file = getattr(module, "__file__", None) or ""
     if file.startswith((_OURS, *LIBRARIES, "<frozen ")) or _SITES.intersection(file.split(os.sep)):
         return True
-    # torch has such a hook, and may lie where no other library does: pip install --target.
-    torch = getattr(sys.modules.get("torch"), "__file__", None)
-    return torch is not None and file.startswith(os.path.join(os.path.dirname(torch), ""))
+    return bool(file) and is_installed(file)  # beside torch: pip install --target

@@ -8,15 +8,22 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from ..process.modules import names_in
 from ..process.output import Output
 from . import functions, memory, wire
-from .forks import Forks
+from .forks import Forks, die_with_parent
+from .handles.files import OtherFile
 from .lane_host import Host
 from .ranks import take_place
 from .wire import send
+
+_SAID = b"\0"  # after what a process that tries a bundle says
+# A bundle that names this module has handles that no two processes may share.
+_EACH_OPENS = f"{__package__}.handles.opened"
 
 
 class OtherPython(Exception):
@@ -26,6 +33,8 @@ class OtherPython(Exception):
 def remedy(error: Exception) -> str:
     """What its user can do on this worker."""
     this = f"HEADRACE_PYTHON (now {sys.executable})"
+    if isinstance(error, OtherFile):
+        return "give this host the trainer's file under this path"
     if isinstance(error, OtherPython):
         return (
             f"install the trainer's version here, or set {this} for this worker to one that has it"
@@ -70,6 +79,40 @@ def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
     return bundle
 
 
+def tried(settings: dict[str, Any], bundle_fd: int) -> str:
+    """What problem_of() says in a process of its own, which ends then."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            die_with_parent()
+            _, problem = problem_of(settings, os.dup(bundle_fd))
+            _write_all(writing, problem.encode() + _SAID)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    said = b""
+    # Not to the pipe's end: what the program's code has started there may hold it.
+    while not said.endswith(_SAID) and (more := os.read(reading, 1 << 16)):
+        said += more
+    os.close(reading)
+    _, status = os.waitpid(pid, 0)
+    if said.endswith(_SAID):
+        return said.removesuffix(_SAID).decode(errors="replace")
+    return f"the process that tried it has ended: {_end_of(status)}"
+
+
+def _end_of(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return signal.strsignal(os.WTERMSIG(status)) or "a signal"
+    return f"exit code {os.WEXITSTATUS(status)}"
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(fd, content) :]
+
+
 def enable_images(by_pil: list[str]) -> None:
     try:
         from .images import enable
@@ -78,19 +121,31 @@ def enable_images(by_pil: list[str]) -> None:
     enable(by_pil)
 
 
+def problem_of(settings: dict[str, Any], bundle_fd: int) -> tuple[SimpleNamespace | None, str]:
+    """The bundle, or what keeps this interpreter from running the trainer's code, for people."""
+    try:
+        return load(settings, bundle_fd), ""
+    except Exception as error:
+        known = isinstance(error, OtherPython | OtherFile)
+        kind = "" if known else f"{type(error).__name__}: "
+        return None, f"{kind}{error}; {remedy(error)}"
+
+
 class Zygote(Forks):
     def __init__(self, control: socket.socket) -> None:
         super().__init__(control)
-        self.bundle: SimpleNamespace | None = None
+        self.bundle: Callable[[], SimpleNamespace] | None = None  # for a host that begins
         self.outputs: dict[int, Output] = {}  # by pid
 
     def serve(self, settings: dict[str, Any], bundle_fd: int) -> None:
-        problem = ""
-        try:
-            self.bundle = load(settings, bundle_fd)
-        except Exception as error:
-            kind = "" if isinstance(error, OtherPython) else f"{type(error).__name__}: "
-            problem = f"{kind}{error}; {remedy(error)}"
+        if _EACH_OPENS in names_in(bundle_fd):
+            problem = tried(settings, bundle_fd)
+            if not problem:
+                prepare(settings)  # what hosts can share of it
+            self.bundle = lambda: load(settings, bundle_fd)
+        else:
+            bundle, problem = problem_of(settings, bundle_fd)
+            self.bundle = None if bundle is None else lambda: bundle
         send(self.control, wire.READY, problem.encode())
         self.run()
 
@@ -107,7 +162,7 @@ class Zygote(Forks):
         memory.keep(memory.ALL)
         output.catch()
         assert self.bundle is not None
-        Host(self.bundle).serve(sock, output)
+        Host(self.bundle()).serve(sock, output)
 
     def how(self, pid: int, status: int) -> str:
         worker = f"DataLoader worker (pid {pid})"

@@ -6,6 +6,7 @@ import pathlib
 import random
 import re
 import sys
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,9 @@ _FILE = Class(
     "getmembers extractfile getnames getinfo flush_ closed_ isatty",
     scalars="closed name mode",
 )
+_MEMORY_FILE = Class(
+    changes=" ".join(_FILE.changes) + " write writelines truncate", scalars="closed"
+)
 _MATCH = Class(fresh="group groups groupdict start end span expand __getitem__",
                scalars="pos endpos lastindex lastgroup string re regs")  # fmt: skip
 _PATH = Class(
@@ -130,19 +134,30 @@ _FRAME = Class(
 )  # fmt: skip
 _WORKER = Class(scalars="id num_workers seed")
 _KEPT_FILE = Class(
-    reads="__getitem__ get keys values items __len__ __contains__ __iter__ attrs stat begin cursor_ "
-    "info readers __enter__ __exit__ read_direct_ asstr",
+    reads="__getitem__ get keys values items __len__ __contains__ __iter__ attrs __enter__ __exit__ "
+    "read_direct_ asstr",
     scalars="shape dtype size ndim name len_",
     views="attrs",
 )
+
+_ARCHIVE = Class(
+    fresh="read open namelist infolist getinfo printdir_",
+    reads="__enter__ __exit__",
+    scalars="filename mode debug comment filelist_",
+)
+# A transaction that reads is made for its caller. One that writes is refused by an environment that travels.
+_ENVIRONMENT = Class(fresh="begin stat info path flags max_key_size")
+_TRANSACTION = Class(fresh="get stat", reads="__enter__ __exit__")
+_ARROW_MAP = Class(fresh="read_at size", scalars="closed mode")
 
 CLASSES: dict[type, Class] = {
     np.ndarray: _ARRAY, np.memmap: _ARRAY, Vector: _ARRAY, torch.Tensor: _TENSOR,
     torch.nn.Parameter: _TENSOR, random.Random: _GENERATOR, np.random.Generator: _GENERATOR,
     np.random.RandomState: _GENERATOR, torch.Generator: _GENERATOR, re.Match: _MATCH,
-    io.TextIOWrapper: _FILE, io.BufferedReader: _FILE, io.BytesIO: _FILE, io.StringIO: _FILE,
+    io.TextIOWrapper: _FILE, io.BufferedReader: _FILE, io.BytesIO: _MEMORY_FILE,
+    io.StringIO: _MEMORY_FILE,
     pathlib.PosixPath: _PATH, pathlib.PurePosixPath: _PATH, logging.Logger: _LOGGER,
-    torch.utils.data._utils.worker.WorkerInfo: _WORKER,
+    torch.utils.data._utils.worker.WorkerInfo: _WORKER, zipfile.ZipFile: _ARCHIVE,
 }  # fmt: skip
 _LATER = {
     ("PIL.JpegImagePlugin", "JpegImageFile"): _PICTURE, ("PIL.PngImagePlugin", "PngImageFile"):
@@ -151,7 +166,8 @@ _LATER = {
     ("pandas.core.indexing", "_iLocIndexer"): _FRAME, ("pandas.core.indexing", "_LocIndexer"): _FRAME,
     ("pandas", "Index"): _FRAME, ("pandas", "RangeIndex"): _FRAME,
     ("h5py", "File"): _KEPT_FILE, ("h5py", "Dataset"): _KEPT_FILE, ("h5py", "Group"): _KEPT_FILE,
-    ("lmdb", "Environment"): _KEPT_FILE, ("lmdb", "Transaction"): _KEPT_FILE,
+    ("lmdb", "Environment"): _ENVIRONMENT, ("lmdb", "Transaction"): _TRANSACTION,
+    ("pyarrow", "MemoryMappedFile"): _ARROW_MAP,
     ("torchvision.tv_tensors", "Image"): _TENSOR, ("torchvision.tv_tensors", "Mask"): _TENSOR,
     ("torchvision.tv_tensors", "BoundingBoxes"): _TENSOR,
 }  # fmt: skip
@@ -232,7 +248,9 @@ def call_method(it: Interpreter, frame: Frame, part: Any, name: str, given: Argu
         if known is None and not in_place:
             items.check_content(it, part, given.all())
         apply(it, frame, name, given, FRESH)
-        share = Abstract(None if known is _FILE else cls, lasts(part), describe(part))
+        share = Abstract(
+            None if known in (_FILE, _MEMORY_FILE) else cls, lasts(part), describe(part)
+        )
         return frozenset((share, *ANY_SCALAR))
     if name not in reads:
         of_class = f" of class {cls.__qualname__}" if cls is not None else ""

@@ -1,5 +1,6 @@
 """Builtins and the standard library."""
 
+import io
 import logging
 from typing import Any
 
@@ -119,7 +120,8 @@ ENTRIES = {
     "secrets": [("token_hex token_bytes randbelow choice", _outside("which draws from the system"))],
     "json": [("loads load dumps", Entry(FRESH)), ("dump", _effect("which writes files"))],
     "re": [("match search fullmatch findall finditer split sub subn compile escape", Entry(FRESH))],
-    "io": [("BytesIO StringIO", Entry(FRESH)), ("open", _special(_open))],
+    "io": [("BytesIO", Entry(FRESH, io.BytesIO)), ("StringIO", Entry(FRESH, io.StringIO)),
+           ("open", _special(_open))],
     "glob": [("glob iglob", Entry(FRESH))],
     "functools": [("reduce", _special(_reduce)), ("partial", _special(_partial))],
     "copy": [("copy deepcopy", _special(_copy))],

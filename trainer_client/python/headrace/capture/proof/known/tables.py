@@ -13,7 +13,8 @@ class Known:
     def __init__(self) -> None:
         self.packages = {
             "torch", "torchvision", "numpy", "PIL", "cv2", "albumentations", "albucore",
-            "transformers", "tokenizers", "pandas", "scipy", "skimage", "h5py", "lmdb", "headrace",
+            "transformers", "tokenizers", "pandas", "scipy", "skimage", "h5py", "lmdb", "pyarrow",
+            "headrace",
             *sys.stdlib_module_names,
         } - {"__main__"}  # fmt: skip
         self.arrays = classes.ARRAYS
