@@ -25,6 +25,8 @@ void AddExplain(CLI::App& app, Action& chosen, std::vector<std::string> program)
 void AddVerify(CLI::App& app, Action& chosen, std::vector<std::string> program);
 void AddJobs(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
+void AddCache(CLI::App& app, Action& chosen);
+void AddDatasets(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddMetrics(CLI::App& app, Action& chosen);
 void AddKeysCommand(CLI::App& app, Action& chosen);

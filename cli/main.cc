@@ -54,6 +54,8 @@ int main(int argc, char** argv) {
   headrace::cli::AddWorker(app, chosen);
   headrace::cli::AddJobs(app, chosen);
   headrace::cli::AddWorkers(app, chosen);
+  headrace::cli::AddCache(app, chosen);
+  headrace::cli::AddDatasets(app, chosen);
   headrace::cli::AddTop(app, chosen);
   headrace::cli::AddMetrics(app, chosen);
   headrace::cli::AddKeysCommand(app, chosen);

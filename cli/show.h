@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "schemas/wire/control.h"
 
-// The tables and the JSON of `headrace jobs|workers|top`. Pure: they make text from a
+// The tables and the JSON of `headrace jobs|workers|cache|datasets|top`. Pure: they make text from a
 // ClusterStatus.
 namespace headrace::cli {
 
@@ -15,9 +15,14 @@ namespace headrace::cli {
                                     const wire::ClusterStatus* before = nullptr);
 [[nodiscard]] std::string WorkersTable(const wire::ClusterStatus& now,
                                        const wire::ClusterStatus* before = nullptr);
+// What the tiers of each worker hold, and what each worker holds of each data set.
+[[nodiscard]] std::string CacheTable(const wire::ClusterStatus& now);
+[[nodiscard]] std::string DatasetsTable(const wire::ClusterStatus& now);
 // Indented JSON; its keys carry units.
 [[nodiscard]] std::string JobsJson(const wire::ClusterStatus& now);
 [[nodiscard]] std::string WorkersJson(const wire::ClusterStatus& now);
+[[nodiscard]] std::string CacheJson(const wire::ClusterStatus& now);
+[[nodiscard]] std::string DatasetsJson(const wire::ClusterStatus& now);
 // The page of `headrace jobs show` for one job, with its other ranks unless they are lost.
 // kNotFound: no such job.
 [[nodiscard]] Result<std::string> JobPage(const wire::ClusterStatus& now, JobId job);

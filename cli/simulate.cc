@@ -190,6 +190,12 @@ void AddOptions(CLI::App& command, Options& o) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command
+      .add_option("--cache-hosts", o.cluster.cache_hosts,
+                  "Hosts that the cache is on; what one has cached, the others read again. 1: one "
+                  "cache, as traces take it")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command
       .add_option("--source-gbps", o.source_gbps,
                   "Bandwidth of the source, in Gbit/s [default: no limit]")
       ->check(CLI::Range(1e-6, 1e9));

@@ -12,6 +12,21 @@ bool MayShare(const wire::WorkerInfo& a, const wire::WorkerInfo& b) {
 
 }  // namespace
 
+std::string CacheHostOf(const wire::WorkerInfo& worker, double entry_bytes) {
+  if (worker.host.boot_id.empty() || worker.endpoints.empty() ||
+      entry_bytes < static_cast<double>(worker.share_from_bytes)) {
+    return "worker " + std::to_string(worker.worker.value);
+  }
+  // The parts that MayShare compares. No text holds a zero byte by accident of another's end.
+  std::string name = worker.host.boot_id;
+  for (const std::string& part :
+       {worker.host.hostname, std::to_string(worker.host.uid), worker.version}) {
+    name += '\0';
+    name += part;
+  }
+  return name;
+}
+
 std::vector<wire::CachePeer> CachePeersOf(const State& state, const Job& job, const Worker& asker) {
   std::vector<wire::CachePeer> peers;
   for (const auto& [id, grant] : job.grants) {

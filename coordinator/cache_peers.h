@@ -1,11 +1,17 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "coordinator/state/state.h"
 #include "schemas/wire/control.h"
 
 namespace headrace::coordinator {
+
+// Equal for workers that keep the samples of a job together: those of one host, one user and one
+// release, if an entry takes `entry_bytes` or more than what they share from. Otherwise, and for a worker
+// that does not say its host, it is the worker's own. Pure.
+[[nodiscard]] std::string CacheHostOf(const wire::WorkerInfo& worker, double entry_bytes);
 
 // The other workers of the job that `asker` shares its samples with, by id, at most wire::kMaxPeers.
 // They are those with room for the job's samples that run on the same host, for the same user, with the

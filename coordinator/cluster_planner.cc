@@ -9,24 +9,20 @@
 #include <utility>
 
 #include "base/check.h"
+#include "coordinator/cache_places.h"
+#include "coordinator/dataset_view.h"
+#include "coordinator/divide_caches.h"
 #include "coordinator/divide_tiers.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
+#include "coordinator/steady.h"
 #include "net/exposure.h"
 
 namespace headrace::coordinator {
 namespace {
 
-// Size of a cached sample relative to the bytes that it was read from, until it is measured:
-// decoded pixels against JPEG (Seneca's constant).
-constexpr double kInflation = 5;
-constexpr double kSampleBytesGuess = 600e3;
-// Factor over the room that entries take now, since samples of a data set differ in size.
-constexpr double kCacheSlack = 1.05;
-
-// Equal for workers and consumers on one host.
+// Equal for workers and consumers on one host; UserKey: for a local worker and those that it serves.
 std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
-// Equal for a local worker and those that it serves.
 std::string UserKey(const wire::HostIdentity& host) {
   return HostKey(host) + "/" + std::to_string(host.uid);
 }
@@ -46,13 +42,6 @@ bool IsHomeOnly(const wire::WorkerInfo& info) {
 // shrink, or its code may read something else. Then it must be able to show its need.
 constexpr double kLeastOfSource = 0.1;
 
-// A limit that changes by less than this part stays, so that nobody needs to be told.
-constexpr double kWobble = 0.02;
-std::uint64_t Steady(double wanted, std::uint64_t held) {
-  const auto old = static_cast<double>(held);
-  return std::abs(wanted - old) <= kWobble * old ? held : static_cast<std::uint64_t>(wanted);
-}
-
 // The ranks of one program.
 struct Group {
   std::vector<const Job*> ranks;
@@ -63,7 +52,8 @@ struct Group {
 
 class ClusterPlanner {
  public:
-  ClusterPlanner(const PlanRules& rules, const State& state) : rules_(rules), state_(state) {}
+  ClusterPlanner(const PlanRules& rules, const State& state)
+      : rules_(rules), state_(state), views_(ViewDatasets(state)) {}
 
   ClusterPlan Run() {
     CollectWorkers();
@@ -124,6 +114,38 @@ class ClusterPlanner {
       ++ranks_;
     }
     for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
+    LocateDatasets();
+  }
+
+  // Says where the batches of each data set's jobs are made now, by the leases that hold.
+  void LocateDatasets() {
+    std::vector<CachePlaces> places = PlacesOfDatasets();
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (snapshot_.jobs[g].dataset < 0) continue;
+      const auto d = static_cast<std::size_t>(snapshot_.jobs[g].dataset);
+      for (const Job* rank : groups_[g].ranks) {
+        for (const auto& [id, grant] : rank->grants) AddPlace(places[d], g, *rank, grant, id);
+      }
+    }
+    for (std::size_t d = 0; d < places.size(); ++d) {
+      snapshot_.datasets[d].hosts = places[d].hosts();
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      JobView& view = snapshot_.jobs[g];
+      if (view.dataset >= 0) view.served = places[static_cast<std::size_t>(view.dataset)].Served(g);
+    }
+  }
+  [[nodiscard]] std::vector<CachePlaces> PlacesOfDatasets() const {
+    std::vector<CachePlaces> places;
+    for (const EntrySize& size : entry_sizes_) places.emplace_back(size.bytes());
+    return places;
+  }
+  // `reader`: for CachePlaces.
+  void AddPlace(CachePlaces& places, std::size_t reader, const Job& job,
+                const wire::JobGrant& grant, WorkerId id) const {
+    const Worker* worker = state_.FindWorker(id);
+    if (worker == nullptr || !worker->leasable()) return;
+    places.Add(reader, worker->info, grant.millicores, static_cast<double>(job.spec.cache_bytes));
   }
 
   // The demand of a job before anything is measured, as terms whose samples take a core-second.
@@ -177,31 +199,35 @@ class ClusterPlanner {
 
   // The largest data set of the group's sessions; -1: the group wants no cache.
   std::int32_t DatasetOf(const Group& group, const Terms& terms) {
-    const Session* largest = nullptr;
+    std::vector<const Job*> wanting;
     double bytes = 0, entries = 0;
     for (const Job* job : group.ranks) {
       if (job->spec.cache_bytes == 0) continue;
-      for (const auto& [id, session] : job->sessions) {
-        if (session.dataset != 0 && (!largest || session.rows > largest->rows)) {
-          largest = &session;
-        }
-      }
+      wanting.push_back(job);
       if (const auto at = cached_.find(job->spec.job); at != cached_.end()) {
         bytes += at->second.first;
         entries += at->second.second;
       }
     }
+    const Session* largest = CachedSession(wanting);
     if (!largest) return -1;
     const auto [at, is_new] =
         datasets_.try_emplace(largest->dataset, static_cast<std::int32_t>(datasets_.size()));
-    if (is_new) snapshot_.datasets.emplace_back();
+    if (is_new) {
+      snapshot_.datasets.emplace_back();
+      entry_sizes_.emplace_back();
+    }
     Dataset& dataset = snapshot_.datasets[static_cast<std::size_t>(at->second)];
-    const double each = entries > 0            ? bytes / entries
-                        : terms.miss_bytes > 0 ? terms.miss_bytes * kInflation
-                                               : kSampleBytesGuess;
-    dataset.bytes =
-        std::max(dataset.bytes, static_cast<double>(largest->rows) * each * kCacheSlack);
+    const DatasetView& known = views_.at(largest->dataset);
+    const double each = KeepsEncoded(known) ? known.read_bytes
+                        : entries > 0       ? bytes / entries
+                                            : EntryGuess(terms.miss_bytes);
+    dataset.bytes = std::max(dataset.bytes, DatasetBytes(largest->rows, each));
     dataset.cached_bytes += bytes;
+    EntrySize& size = entry_sizes_[static_cast<std::size_t>(at->second)];
+    size.all += bytes;
+    size.entries += entries;
+    size.guess = std::max(size.guess, each);
     return at->second;
   }
 
@@ -236,6 +262,7 @@ class ClusterPlanner {
         each.most_workers = job.spec.wanted_workers;
         each.host = HostKey(job.spec.host);
         each.lanes_stay = job.lanes_stay();
+        each.caches = snapshot_.jobs[g].dataset >= 0;
         for (const WorkerId id : job.leases) {
           each.held[id].millicores = static_cast<std::int32_t>(HeldOn(job.spec.job, id).millicores);
         }
@@ -300,34 +327,20 @@ class ClusterPlanner {
     return std::isfinite(equal) ? equal * (group.known ? kLeastOfSource : 1) : 0;
   }
 
-  // Divides a data set's quota over the workers of its jobs, in proportion to the workers' caches.
-  // On one worker its jobs share equally. A worker that has not yet said what it holds is not told
-  // to give any of it up. That happens when the coordinator has just begun.
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
-                   ClusterPlan& plan) {
-    const std::size_t n = allocation.dataset_bytes.size();
-    std::vector<std::map<WorkerId, int>> users(n);
-    std::vector<double> room(n, 0);
+                   ClusterPlan& plan) const {
+    std::vector<CachePlaces> places = PlacesOfDatasets();
+    std::vector<CacheUser> users;
     for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
       if (dataset[i] < 0) continue;
       const auto d = static_cast<std::size_t>(dataset[i]);
-      for (const auto& [id, grant] : plan.jobs[i].grants) {
-        if (users[d][id]++ == 0) room[d] += CacheOf(id);
-      }
+      const Job* const job = state_.FindJob(plan.jobs[i].job);
+      for (const auto& [id, grant] : plan.jobs[i].grants) AddPlace(places[d], i, *job, grant, id);
+      const Session* session = CachedSession({&job, 1});
+      users.push_back({job, d, &plan.jobs[i].grants,
+                       session != nullptr && KeepsEncoded(views_.at(session->dataset))});
     }
-    for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
-      if (dataset[i] < 0) continue;
-      const auto d = static_cast<std::size_t>(dataset[i]);
-      if (room[d] <= 0) continue;
-      const Job& job = *state_.FindJob(plan.jobs[i].job);
-      for (auto& [id, grant] : plan.jobs[i].grants) {
-        const double own = allocation.dataset_bytes[d] * CacheOf(id) / room[d] / users[d].at(id);
-        const double most = std::min(CacheOf(id), static_cast<double>(job.spec.cache_bytes));
-        const bool heard = state_.FindWorker(id)->last.worker.valid();
-        grant.cache_bytes =
-            Steady(heard ? std::min(own, most) : most, HeldOn(grant.job, id).cache_bytes);
-      }
-    }
+    DivideCaches(state_, snapshot_.datasets, allocation.dataset_bytes, places, users);
     for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);
   }
   // A worker with one tier needs no division.
@@ -350,12 +363,10 @@ class ClusterPlanner {
     const auto at = grants.find(worker);
     return at == grants.end() ? wire::JobGrant{} : at->second;
   }
-  [[nodiscard]] double CacheOf(WorkerId id) const {
-    return static_cast<double>(state_.FindWorker(id)->info.cache_bytes);
-  }
 
   const PlanRules& rules_;
   const State& state_;
+  const std::map<std::uint64_t, DatasetView> views_;
   Snapshot snapshot_;
   std::vector<PlacementWorker> workers_;
   std::vector<Group> groups_;  // in the order of snapshot_.jobs
@@ -363,6 +374,7 @@ class ClusterPlanner {
   std::unordered_map<std::string, double> host_cores_;
   std::unordered_map<std::string, double> local_cores_;  // for which no demand was counted
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
+  std::vector<EntrySize> entry_sizes_;                           // by data set
   std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
   std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // workers with entries
 };

@@ -2,9 +2,11 @@
 #include <chrono>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "base/pass/pass.h"
+#include "coordinator/describe_datasets.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/scaling/advice.h"
 #include "coordinator/step.h"
@@ -16,7 +18,8 @@ namespace {
 constexpr std::ptrdiff_t kFewBad = 3;
 
 // `whole`: of a job that somebody looks at alone.
-wire::JobStatus Describe(const Job& job, bool whole) {
+wire::JobStatus Describe(const Job& job, bool whole,
+                         const std::map<std::uint64_t, DatasetView>& datasets) {
   wire::JobStatus status;
   status.job = job.spec.job;
   status.name = job.spec.name;
@@ -58,7 +61,7 @@ wire::JobStatus Describe(const Job& job, bool whole) {
     status.source_bytes_per_second_limit += grant.source_bytes_per_second;
   }
   if (job.phase == Job::Phase::kRunning) {
-    status.advice = Advice(job.meter, job.granted_cores());
+    status.advice = Advice(job.meter, job.granted_cores(), CacheOfferOf(job, datasets));
   }
   return status;
 }
@@ -99,7 +102,11 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
            (&job == asked || (!asked->spec.group.empty() && asked->spec.group == job.spec.group &&
                               asked->spec.tenant == job.spec.tenant));
   };
-  for (const auto& [id, job] : state.jobs()) status.jobs.push_back(Describe(job, whole(job)));
+  const auto datasets = ViewDatasets(state);
+  for (const auto& [id, job] : state.jobs()) {
+    status.jobs.push_back(Describe(job, whole(job), datasets));
+  }
+  status.datasets = DescribeDatasets(state, datasets);
   const bool passes = query.job.valid() && CheckSender(state, query.job, query.token).ok();
   for (const auto& [id, worker] : state.workers()) {
     status.workers.push_back(Describe(worker, now.steady));

@@ -242,9 +242,11 @@ class Stepper {
     HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check, &form));
     std::int64_t rows = 0;
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
+    const bool far = std::ranges::any_of(
+        m.plan.leaves, [](const SourceLeaf& leaf) { return leaf.source == "objects"; });
     // Its data set may want a cache.
     Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, form), rows,
-                      m.plan.has_python_stage && m.plan.python.replayed});
+                      m.plan.has_python_stage && m.plan.python.replayed, far});
     return split;
   }
 

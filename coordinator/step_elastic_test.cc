@@ -264,7 +264,11 @@ TEST_F(ElasticTest, TheStatusSaysWhatIsKnown) {
   EXPECT_NEAR(job.demand_millicores, 8000, 80);
   EXPECT_NEAR(job.samples_per_second_when_ready, 800, 8);
   EXPECT_NEAR(job.wait_share, 0.5, 0.01);
-  EXPECT_EQ(job.advice, "waits 50%: 50% decode; 4 more cores would cut it to 0%");
+  EXPECT_EQ(
+      job.advice,
+      "waits 50%: 50% decode; 6 MB more of cache, which its workers lack (--cache, "
+      "--cache-tier), would cut it to 0% (2.0 times as fast) from the next epoch on, or 4 more "
+      "cores to 0%");
   // There is no advice for a job that is gone.
   for (int i = 0; i < 15; ++i) Second({});
   EXPECT_EQ(cluster_.Status().jobs.at(0).state, "lost");

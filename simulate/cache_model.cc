@@ -11,20 +11,32 @@ constexpr double kTiny = 1e-9;
 
 }  // namespace
 
-CacheModel::CacheModel(std::span<const Dataset> datasets, double capacity) : capacity_(capacity) {
+CacheModel::CacheModel(std::span<const Dataset> datasets, double capacity,
+                       std::span<const int> hosts, double room)
+    : capacity_(capacity) {
   for (const Dataset& each : datasets) bytes_.push_back(each.bytes);
+  for (std::size_t d = 0; d < datasets.size(); ++d) {
+    hosts_.emplace_back(hosts.empty() ? 1 : static_cast<std::size_t>(hosts[d]),
+                        coordinator::CacheHost{1, room});
+  }
   cached_.assign(bytes_.size(), 0);
   quota_ = wanted_ = added_ = cached_;
   kept_.assign(bytes_.size(), 1);
   seen_.assign(bytes_.size(), false);
 }
 
-double CacheModel::Limit(std::size_t d) const { return std::min(quota_[d], bytes_[d]); }
+double CacheModel::Limit(std::size_t d) const {
+  return std::min(quota_[d], coordinator::UsefulBytes(bytes_[d], hosts_[d]));
+}
+
+double CacheModel::HitNow(std::size_t d) const {
+  return coordinator::HitShare(cached_[d], bytes_[d], hosts_[d]);
+}
 
 bool CacheModel::Fills(std::size_t d) const { return cached_[d] < Limit(d) - kTiny * bytes_[d]; }
 
 Reading CacheModel::Begin(std::size_t dataset) const {
-  return {dataset, bytes_[dataset], coordinator::UniformHit(cached_[dataset], bytes_[dataset])};
+  return {dataset, bytes_[dataset], HitNow(dataset)};
 }
 
 void CacheModel::SetQuotas(std::span<const std::size_t> datasets, std::span<const double> bytes) {
@@ -69,14 +81,14 @@ void CacheModel::Advance(double dt, std::span<Reading* const> readers) {
     if (read >= reader->unread - kTiny * bytes_[d]) {  // an epoch ended, or several
       const double into = std::fmod(read - reader->unread, bytes_[d]);
       reader->unread = bytes_[d] - std::max(0.0, into);
-      reader->cached_share = coordinator::UniformHit(cached_[d], bytes_[d]);
+      reader->cached_share = HitNow(d);
       continue;
     }
     reader->unread -= read;
     double share = reader->cached_share * kept_[d];
     if (added_[d] > 0) {
       const double own = read * (1 - reader->hit) / wanted_[d];
-      share += added_[d] * (1 - own) / reader->unread;
+      share += added_[d] * (1 - own) / reader->unread / static_cast<double>(hosts_[d].size());
     }
     reader->cached_share = std::min(1.0, share);
   }
@@ -92,7 +104,7 @@ void CacheModel::Advance(double dt, std::span<Reading* const> readers) {
 double CacheModel::NextEpoch(const Reading& reading) const {
   const std::size_t d = reading.dataset;
   if (reading.rate <= 0) return coordinator::kUnlimited;
-  const double then = coordinator::UniformHit(cached_[d], bytes_[d]);
+  const double then = HitNow(d);
   if (!Fills(d) && std::abs(then - reading.cached_share) < kTiny) return coordinator::kUnlimited;
   return reading.unread / reading.rate;
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "coordinator/estimate/hit_share.h"
 #include "simulate/cluster.h"
 #include "simulate/job.h"
 
@@ -11,6 +12,9 @@
 // order. So a reader's hit share follows from two amounts: the bytes it has not read in this epoch,
 // and the cached part of them. Samples that a job itself adds count in its next epoch, since it has
 // read them already (SiloD's delayed effectiveness). It can still find samples that others add.
+//
+// A data set that is read on k hosts is cached on each of them, an equal part. A sample that one of them
+// has is found there alone (coordinator/estimate/hit_share.h). So k times the bytes hit all reads.
 namespace headrace::simulate {
 
 // A job's progress through its data set.
@@ -26,7 +30,9 @@ struct Reading {
 // One thread.
 class CacheModel {
  public:
-  CacheModel(std::span<const Dataset> datasets, double capacity);
+  // `hosts`: on how many each data set is read; none: on one. `room`: bytes of one host.
+  CacheModel(std::span<const Dataset> datasets, double capacity, std::span<const int> hosts = {},
+             double room = coordinator::kUnlimited);
 
   // The reading of a job that begins an epoch now.
   [[nodiscard]] Reading Begin(std::size_t dataset) const;
@@ -48,8 +54,14 @@ class CacheModel {
   [[nodiscard]] double cached(std::size_t dataset) const { return cached_[dataset]; }
   [[nodiscard]] double total_cached() const { return total_; }
   [[nodiscard]] double bytes(std::size_t dataset) const { return bytes_[dataset]; }
+  // The same for policies: equal parts of the batches.
+  [[nodiscard]] const std::vector<coordinator::CacheHost>& hosts(std::size_t dataset) const {
+    return hosts_[dataset];
+  }
 
  private:
+  // Share of reads that hit with what is cached now.
+  [[nodiscard]] double HitNow(std::size_t dataset) const;
   [[nodiscard]] double Limit(std::size_t dataset) const;
   [[nodiscard]] bool Fills(std::size_t dataset) const;
   // Takes room from data sets over their quota, and scales `kept` for each one that loses some.
@@ -58,6 +70,7 @@ class CacheModel {
   double capacity_;
   double total_ = 0;
   std::vector<double> bytes_, cached_, quota_;
+  std::vector<std::vector<coordinator::CacheHost>> hosts_;
   std::vector<std::size_t> with_quota_;
   // For one step: bytes that want in, bytes that came in, and the share kept of what was there.
   std::vector<double> wanted_, added_, kept_;

@@ -40,6 +40,26 @@ TEST(CacheModel, WhatIsCachedCountsInTheNextEpoch) {
   EXPECT_DOUBLE_EQ(cache.cached(0), 500);
 }
 
+// On four hosts the same bytes hit a quarter, and four times as many hit everything.
+TEST(CacheModel, HostsDoNotShare) {
+  const int hosts[] = {4};
+  for (const double quota : {1000.0, 4000.0}) {
+    CacheModel cache(kOne, 4000, hosts);
+    const std::size_t d[] = {0};
+    const double bytes[] = {quota};
+    cache.SetQuotas(d, bytes);
+    Reading reading = cache.Begin(0);
+    reading.rate = 100;
+    Reading* readers[] = {&reading};
+    for (int epoch = 0; epoch < 60; ++epoch) {
+      reading.hit = reading.cached_share;
+      cache.Advance(10, readers);
+    }
+    EXPECT_NEAR(cache.cached(0), quota, 0.01 * quota);
+    EXPECT_NEAR(reading.cached_share, quota / 4000, 0.01);
+  }
+}
+
 // Two readers in step: each can still find all that the other adds. After half an epoch each has
 // read half. What is cached is what either has read, so half of what is unread is cached. A
 // simulation of samples shows the same.

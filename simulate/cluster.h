@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "coordinator/estimate/estimator.h"
@@ -13,7 +15,15 @@ struct Cluster {
   double extra_cores = 0;  // on hosts without GPUs; only data workers can use them
   double cache_bytes = 0;
   double source_rate = coordinator::kUnlimited;  // bytes/s, of all jobs together
+  // Hosts whose caches are apart: what one has read, the others read again. 1: one cache for all. GPUs,
+  // cores and cache are divided over them equally.
+  int cache_hosts = 1;
 
+  // Hosts on which a job's input is made: as few as have its GPUs. The simulation ignores which.
+  [[nodiscard]] int HostsOf(int job_gpus) const {
+    const double each = static_cast<double>(gpus) / cache_hosts;
+    return std::clamp(static_cast<int>(std::ceil(job_gpus / each - 1e-9)), 1, cache_hosts);
+  }
   [[nodiscard]] double host_cores() const { return gpus * cpu_per_gpu; }
   [[nodiscard]] double cores() const { return host_cores() + extra_cores; }
 };

@@ -94,7 +94,7 @@ std::int32_t Decider::LocalDataset(std::size_t d, const CacheModel& cache, Snaps
   if (slots_[d] < 0) {
     slots_[d] = static_cast<std::int32_t>(local_.size());
     local_.push_back(d);
-    snapshot.datasets.push_back({cache.bytes(d), cache.cached(d)});
+    snapshot.datasets.push_back({cache.bytes(d), cache.cached(d), cache.hosts(d)});
   }
   return slots_[d];
 }

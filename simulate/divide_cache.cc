@@ -43,7 +43,7 @@ CacheQuotas DivideCache(CacheMode mode, const Cluster& cluster, std::span<const 
   const double share = cluster.source_rate / std::max<double>(1, static_cast<double>(users.size()));
   for (const CacheUser& user : users) {
     Demand& demand = by_dataset[user.dataset];
-    demand.bytes = user.dataset_bytes;
+    demand.bytes = user.dataset_bytes * user.hosts;
     demand.gpus += user.gpus;
     const double rate = user.rate > 0 ? user.rate : user.terms.ready_rate;
     demand.rate += rate * user.terms.miss_bytes;

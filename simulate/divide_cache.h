@@ -17,6 +17,7 @@ struct CacheUser {
   coordinator::Terms terms;
   double cores = 0;
   double rate = 0;  // samples/s now; 0: it has just begun
+  int hosts = 1;    // on which the data set is cached, all of it on each
 };
 
 struct CacheQuotas {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "simulate/decider.h"
 #include "simulate/divide_cache.h"
@@ -24,6 +25,17 @@ constexpr int kPeriodsOfChange = coordinator::Controller::Options{}.shrink_perio
 // Events closer than this are one event: the clock has no finer steps after weeks.
 constexpr double kInstant = 1e-6;
 
+// The jobs of a data set are taken to run on the same hosts: as many as the largest of them needs.
+std::vector<int> HostsOfDatasets(const Trace& trace, const Cluster& cluster) {
+  std::vector<int> hosts(trace.datasets.size(), 1);
+  for (const Job& job : trace.jobs) {
+    if (job.dataset < 0) continue;
+    int& own = hosts[static_cast<std::size_t>(job.dataset)];
+    own = std::max(own, cluster.HostsOf(job.gpus));
+  }
+  return hosts;
+}
+
 class Engine {
  public:
   Engine(const Trace& trace, const Cluster& cluster, CacheMode mode, const EngineOptions& options,
@@ -33,7 +45,8 @@ class Engine {
         mode_(mode),
         options_(options),
         scheduler_(scheduler),
-        cache_(trace.datasets, cluster.cache_bytes),
+        cache_(trace.datasets, cluster.cache_bytes, HostsOfDatasets(trace, cluster),
+               cluster.cache_hosts == 1 ? kUnlimited : cluster.cache_bytes / cluster.cache_hosts),
         random_(options.seed),
         decider_(trace, cluster, mode, scheduler) {
     for (const Job& job : trace.jobs) {
@@ -335,7 +348,8 @@ class Engine {
       const RunningJob& job = jobs_[i];
       if (job.job().dataset < 0) continue;
       const std::size_t d = job.reading.dataset;
-      users.push_back({d, cache_.bytes(d), job.job().gpus, job.terms(), job.cores, job.rate});
+      users.push_back({d, cache_.bytes(d), job.job().gpus, job.terms(), job.cores, job.rate,
+                       static_cast<int>(cache_.hosts(d).size())});
     }
     const CacheQuotas quotas = DivideCache(mode_, cluster_, users);
     cache_.SetQuotas(quotas.datasets, quotas.bytes);

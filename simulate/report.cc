@@ -56,7 +56,9 @@ std::string SummaryTable(const Setting& setting, const Summary& s) {
                     ", cache " + setting.cache);
   row("cluster", on);
   row("cache, source",
-      Bytes(cluster.cache_bytes) + ", " +
+      Bytes(cluster.cache_bytes) +
+          (cluster.cache_hosts > 1 ? Format(" apart on %d hosts, ", cluster.cache_hosts)
+                                   : std::string(" as one, ")) +
           (cluster.source_rate < coordinator::kUnlimited ? Bytes(cluster.source_rate) + "/s"
                                                          : std::string("no limit")));
   std::string done = Format("%zu", s.jobs_done);
@@ -104,6 +106,7 @@ std::string SummaryJson(const Setting& setting, const Summary& s) {
   from["cpu_per_gpu"] = cluster.cpu_per_gpu;
   from["extra_cores"] = cluster.extra_cores;
   from["cache_bytes"] = cluster.cache_bytes;
+  from["cache_hosts"] = cluster.cache_hosts;
   if (cluster.source_rate < coordinator::kUnlimited) {
     from["source_bytes_per_s"] = cluster.source_rate;
   } else {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "coordinator/estimate/hit_share.h"
 
 namespace headrace::simulate {
 
@@ -15,7 +18,9 @@ RunningJob::RunningJob(const Job& job, std::size_t position, const Cluster& clus
   if (job.dataset >= 0) reading.dataset = static_cast<std::size_t>(job.dataset);
   SetTerms(1);
   const double share = static_cast<double>(job.gpus) / cluster.gpus;
-  const double fair_hit = coordinator::UniformHit(share * cluster.cache_bytes, dataset_bytes);
+  const std::vector<coordinator::CacheHost> hosts(
+      static_cast<std::size_t>(cluster.HostsOf(job.gpus)));
+  const double fair_hit = coordinator::HitShare(share * cluster.cache_bytes, dataset_bytes, hosts);
   fair_rate_ = Throughput(job.terms(), fair_cores_, fair_hit, share * cluster.source_rate);
   StepRamp();
 }

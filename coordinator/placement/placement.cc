@@ -154,6 +154,12 @@ class Placer {
     std::vector<std::size_t> used;
     for (const auto& [id, millicores] : placed_[j]) used.push_back(by_id_.at(id));
     for (const std::size_t w : used) Take(j, w, need_[j]);
+    for (const std::size_t u : used) {
+      if (!jobs_[j].caches || need_[j] <= 0) break;
+      for (const std::size_t w : by_host_.at(workers_[u].host)) {
+        if (InPool(w)) Take(j, w, need_[j]);
+      }
+    }
     while (need_[j] > 0 && !free_.empty() && MayHoldMore(j)) {
       const bool fits = need_[j] <= free_.rbegin()->first;
       // Chooses the smallest that covers the need, or the largest; of equal ones the first.

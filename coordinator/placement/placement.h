@@ -18,7 +18,9 @@
 //      anyway.
 //   3. Workers elsewhere. A job keeps its cores there while they are granted.
 //   4. The rest comes from workers of the pool with free cores. First come those that the job uses
-//      already, then the smallest that covers the need, else the largest.
+//      already. Then come those of hosts that it uses, if its samples are cached: the workers of a
+//      host keep them together, and hosts do not share. Then comes the smallest that covers the need,
+//      else the largest.
 //   5. A job that got nothing shares the worker that the fewest jobs share, so every job goes on.
 //
 // A worker that other hosts do not reach (PlacementWorker::home_only) takes part in step 2, and in
@@ -58,6 +60,7 @@ struct PlacementJob {
   std::int64_t wanted = 0;  // millicores that it could use; more than granted is for step 1 alone
   std::uint32_t uid = 0;    // the trainer's user
   bool lanes_stay = false;
+  bool caches = false;  // its samples are worth a cache
 };
 
 // Says whether a lease of the worker may go to the job: by host and user alone. Pure.

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "coordinator/estimate/hit_share.h"
+
 namespace headrace::coordinator {
 namespace {
 
@@ -50,7 +52,132 @@ Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
   return {more, 1 - per_step / sample};
 }
 
-std::string Advice(const JobMeter& meter, double granted_cores) {
+namespace {
+
+// A hit share that grows by less is noise.
+constexpr double kFills = 0.05;
+
+// Part of the trainer's time that it would wait if the cache answered the share `then` of the reads, and
+// everything else stayed. What is waited for the source falls with the reads, and the rest with what
+// samples cost.
+double WaitWith(double then, const Terms& terms, const TimeShares& times, double hit,
+                double granted_cores) {
+  // A cache also cures what a limit of the source holds back.
+  const double curable = times.source + times.compute + times.python + times.queue;
+  if (times.all() <= 0 || terms.ready_rate <= 0 || then <= hit || curable <= 0) {
+    return times.all() > 0 ? times.wait() / times.all() : 0;
+  }
+  const double cost = CostPerSample(terms, hit);
+  const double work = cost > 0 ? CostPerSample(terms, then) / cost : 1;
+  const double reads = hit < 1 ? (1 - then) / (1 - hit) : 1;
+  const double of_source = std::min(1.0, std::max(times.source, times.limited) / curable);
+  const double ratio = of_source * reads + (1 - of_source) * work;
+  const double rate = terms.ready_rate * times.step / times.all();
+  const double per_step = 1 / terms.ready_rate;
+  const double other = (times.wait() - curable) / std::max(times.step, 1e-9) * per_step;
+  // What a sample takes now, waiting for all else left out.
+  const double made =
+      rate > 0 ? 1 / rate - other : (granted_cores > 0 ? cost / granted_cores : per_step);
+  const double sample = std::max(per_step, made * ratio) + other;
+  return 1 - per_step / sample;
+}
+
+double HitWith(double quota, const CacheOffer& offer) {
+  std::vector<CacheHost> hosts;
+  for (const double served : offer.served) hosts.push_back({served});
+  return HitShare(quota, offer.total, hosts);
+}
+
+// "760 MB", "3.1 GB".
+std::string BytesText(double bytes) {
+  std::array<char, 32> text{};
+  if (bytes < 999.5e6) {
+    std::snprintf(text.data(), text.size(), "%.0f MB", std::max(1.0, bytes / 1e6));
+  } else if (bytes < 999.5e9) {
+    std::snprintf(text.data(), text.size(), bytes < 9.95e9 ? "%.1f GB" : "%.0f GB", bytes / 1e9);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f TB", bytes / 1e12);
+  }
+  return text.data();
+}
+
+// Something that would cut the waiting.
+struct Cure {
+  std::string what;
+  double wait_share = 0;
+  std::string when;
+  double price = 0;  // see PriceOf
+};
+
+// How many times as fast the trainer is, if it waits the part `then` of its time in place of `now`.
+double SpeedUp(double now, double then) { return (1 - then) / std::max(1e-9, 1 - now); }
+
+std::string TimesText(double times) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), times < 9.95 ? "%.1f" : "%.0f", times);
+  return std::string(text.data()) + " times as fast";
+}
+
+// Cores' worth for each step of speed.
+double PriceOf(double cores, double now, double then) {
+  return cores / std::max(1e-9, std::log(SpeedUp(now, then)));
+}
+
+std::vector<Cure> CuresOf(const JobMeter& meter, double granted_cores, const CacheOffer& offer) {
+  const TimeShares& times = meter.times();
+  const double now = times.wait() / times.all();
+  std::vector<Cure> cures;
+  const Prediction cores = PredictCores(meter.measured(), times, meter.hit(), granted_cores);
+  if (cores.cores > 0) {
+    cures.push_back({CoresText(cores.cores), cores.wait_share, "",
+                     PriceOf(cores.cores, now, cores.wait_share)});
+  }
+  const CachePrediction cache =
+      PredictCache(meter.measured(), times, meter.hit(), granted_cores, offer);
+  if (cache.bytes > 0) {
+    std::string what = BytesText(cache.bytes) + " more of cache";
+    if (!cache.free) {
+      what += ", which its workers lack (--cache, --cache-tier),";
+    } else {
+      what += offer.own_bound ? ", which its workers have and its own --cache keeps it from,"
+                              : ", which its workers have,";
+    }
+    const std::string when =
+        " (" + TimesText(SpeedUp(now, cache.wait_share)) + ") from the next epoch on";
+    const double price =
+        cache.free ? 0 : PriceOf(cache.bytes / kBytesPerCore, now, cache.wait_share);
+    cures.push_back({what, cache.wait_share, when, price});
+  }
+  std::stable_sort(cures.begin(), cures.end(),
+                   [](const Cure& a, const Cure& b) { return a.price < b.price; });
+  return cures;
+}
+
+}  // namespace
+
+CachePrediction PredictFull(const Terms& terms, const TimeShares& times, double hit,
+                            double granted_cores, const CacheOffer& offer) {
+  const double then = std::max(hit, HitWith(offer.granted, offer));
+  return {0, false, then, WaitWith(then, terms, times, hit, granted_cores)};
+}
+
+CachePrediction PredictCache(const Terms& terms, const TimeShares& times, double hit,
+                             double granted_cores, const CacheOffer& offer) {
+  const CachePrediction full = PredictFull(terms, times, hit, granted_cores, offer);
+  if (times.all() <= 0 || offer.total <= 0) return full;
+  const double hosts = std::max<double>(1, static_cast<double>(offer.served.size()));
+  const double lacking = hosts * offer.total - offer.granted;
+  for (const bool free : {true, false}) {
+    const double bytes = free ? std::min(offer.free, lacking) : lacking;
+    if (bytes <= 0) continue;
+    const double then = HitWith(offer.granted + bytes, offer);
+    const double wait = WaitWith(then, terms, times, hit, granted_cores);
+    if (SpeedUp(full.wait_share, wait) >= 1 + kLittle) return {bytes, free, then, wait};
+  }
+  return full;
+}
+
+std::string Advice(const JobMeter& meter, double granted_cores, const CacheOffer& offer) {
   const TimeShares& times = meter.times();
   if (times.all() <= 0) return "";
   const double all = times.all();
@@ -70,10 +197,19 @@ std::string Advice(const JobMeter& meter, double granted_cores) {
     if (i > 0 && seconds < 0.01 * all) break;
     text += (i > 0 ? ", " : " ") + Percent(seconds / all) + " " + std::string(name);
   }
-  const Prediction prediction = PredictCores(meter.measured(), times, meter.hit(), granted_cores);
-  if (prediction.cores > 0) {
-    text +=
-        "; " + CoresText(prediction.cores) + " would cut it to " + Percent(prediction.wait_share);
+  const CachePrediction full =
+      PredictFull(meter.measured(), times, meter.hit(), granted_cores, offer);
+  if (full.hit > meter.hit() + kFills) {
+    text += "; its cache is filling: it answers " + Percent(meter.hit()) + " of the reads, later " +
+            Percent(full.hit) + ", which cuts it to " + Percent(full.wait_share);
+  }
+  const std::vector<Cure> cures = CuresOf(meter, granted_cores, offer);
+  for (std::size_t i = 0; i < cures.size(); ++i) {
+    text += (i == 0 ? "; " : ", or ") + cures[i].what + (i == 0 ? " would cut it to " : " to ") +
+            Percent(cures[i].wait_share) + cures[i].when;
+  }
+  if (!cures.empty()) {
+    return text;
   } else if (times.limited > kLittle * all) {
     text += "; its limit of the source holds it back";
   } else {

@@ -62,6 +62,8 @@ JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::Sess
   t.hit_cpu = Seconds(now.hit_cpu_ns, before.hit_cpu_ns);
   t.miss_cpu = Seconds(now.miss_cpu_ns, before.miss_cpu_ns);
   t.source_bytes = Count(now.source_bytes, before.source_bytes);
+  t.reads = Count(now.misses, before.misses);
+  t.read_s = Seconds(now.source_ns, before.source_ns);
   return t;
 }
 
@@ -82,6 +84,8 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
     period_.hit_cpu += growth.hit_cpu;
     period_.miss_cpu += growth.miss_cpu;
     period_.source_bytes += growth.source_bytes;
+    period_.reads += growth.reads;
+    period_.read_s += growth.read_s;
   }
   last_ = std::move(latest);
   reported_ = true;
@@ -105,6 +109,13 @@ Move JobMeter::EndPeriod(double granted_cores) {
     blend(decayed_.miss_cpu, period_.miss_cpu);
     blend(decayed_.source_bytes, period_.source_bytes);
   }
+  if (period_.reads > 0) {
+    blend(decayed_.reads, period_.reads);
+    blend(decayed_.read_s, period_.read_s);
+    blend(decayed_.read_bytes, period_.source_bytes);
+    reads_.fetch_s = decayed_.read_s / decayed_.reads;
+    reads_.bytes = decayed_.read_bytes / decayed_.reads;
+  }
   if (decayed_.misses > 0) {
     measured_.miss_cost = decayed_.miss_cpu / decayed_.misses;
     measured_.miss_bytes = decayed_.source_bytes / decayed_.misses;
@@ -114,6 +125,7 @@ Move JobMeter::EndPeriod(double granted_cores) {
   if (decayed_.hits <= 0) measured_.hit_cost = measured_.miss_cost * kHitGuess;
   const double reads = period_.hits + period_.misses;
   if (reads > 0) hit_ = period_.hits / reads;
+  if (reads > 0) reads_.hit = std::clamp(1 - period_.reads / reads, 0.0, 1.0);
   times_ = period_.times;
   times_.limited =
       std::min(times_.limited, times_.source + times_.compute + times_.python + times_.queue);

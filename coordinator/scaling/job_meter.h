@@ -24,6 +24,14 @@ struct TimeShares {
   [[nodiscard]] double all() const { return step + wait(); }
 };
 
+// What a job's reads at its source take, of late. A sample may be missing in the decoded cache and be
+// there as encoded bytes: then it is a miss, and no read.
+struct SourceReads {
+  double fetch_s = 0;  // wall time of one; 0: none was read yet
+  double bytes = 0;    // of one
+  double hit = 0;      // share of all samples that were not read
+};
+
 // Measures one job from the growth of the totals in its client's heartbeats, period by period. It
 // yields the terms of the estimator and the input of the job's controller.
 //
@@ -48,7 +56,8 @@ class JobMeter {
 
   [[nodiscard]] const Terms& measured() const { return measured_; }
   [[nodiscard]] const Demand& demand() const { return controller_.demand(); }
-  [[nodiscard]] double hit() const { return hit_; }                 // share of reads, of late
+  [[nodiscard]] double hit() const { return hit_; }  // share of reads, of late
+  [[nodiscard]] const SourceReads& reads() const { return reads_; }
   [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
   [[nodiscard]] const TimeShares& times() const { return times_; }  // times of the last period
 
@@ -58,6 +67,8 @@ class JobMeter {
     TimeShares times;
     double hits = 0, misses = 0;       // samples
     double hit_cpu = 0, miss_cpu = 0;  // seconds
+    double reads = 0, read_s = 0;      // samples read at their source; wall time of that
+    double read_bytes = 0;             // of those, where they are counted apart
     double source_bytes = 0;
   };
   static Totals Growth(const wire::SessionLoad& now, const wire::SessionLoad& before);
@@ -70,6 +81,7 @@ class JobMeter {
   Terms measured_;
   TimeShares times_;
   double hit_ = 0;
+  SourceReads reads_;
   double rate_ = 0;
   Controller controller_;
 };

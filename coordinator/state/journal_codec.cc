@@ -91,7 +91,8 @@ struct Encoder {
             {"tail_node", u.split.tail_node},
             {"dataset", u.dataset},
             {"rows", u.rows},
-            {"lanes_stay", u.lanes_stay}};
+            {"lanes_stay", u.lanes_stay},
+            {"far", u.far}};
   }
   Json operator()(const RemoveSession& u) const {
     return {{"type", "remove_session"}, {"job", u.job.value}, {"session", u.session.value}};
@@ -107,6 +108,7 @@ struct Encoder {
             {"cache_bytes", u.info.cache_bytes},
             {"tiers", Encode(u.info.tiers)},
             {"local", u.info.local},
+            {"share_from_bytes", u.info.share_from_bytes},
             {"version", u.info.version}};
   }
   Json operator()(const MarkWorkerLost& u) const {
@@ -201,7 +203,8 @@ Update DecodeFields(const std::string& type, const Json& j) {
                       std::move(split),
                       j.value("dataset", std::uint64_t{0}),
                       j.value("rows", std::int64_t{0}),
-                      j.value("lanes_stay", false)};
+                      j.value("lanes_stay", false),
+                      j.value("far", false)};
   }
   if (type == "remove_session") {
     return RemoveSession{job(), SessionId(j.at("session").get<std::int64_t>())};
@@ -218,6 +221,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
     u.info.cache_bytes = j.value("cache_bytes", std::uint64_t{0});
     if (const auto tiers = j.find("tiers"); tiers != j.end()) u.info.tiers = DecodeTiers(*tiers);
     u.info.local = j.value("local", false);
+    u.info.share_from_bytes = j.value("share_from_bytes", u.info.share_from_bytes);
     return u;
   }
   if (type == "worker_lost") return MarkWorkerLost{worker()};

@@ -32,6 +32,7 @@ struct Session {
   std::uint64_t dataset = 0;
   std::int64_t rows = 0;
   bool lanes_stay = false;
+  bool far = false;
 };
 
 struct Job {

@@ -54,6 +54,7 @@ struct AddSession {
   std::uint64_t dataset = 0;  // what is cached: equal sources and an equal prefix have the same
   std::int64_t rows = 0;
   bool lanes_stay = false;  // lanes stay with their worker, or are made again (ADR 0012, 0019)
+  bool far = false;         // its samples are objects in stores, so that a read of them takes time
   friend bool operator==(const AddSession&, const AddSession&) = default;
 };
 struct RemoveSession {

@@ -104,7 +104,7 @@ void BatchWork::AwaitInputs(std::vector<Unit> units, WorkQueue::Place place) {
       lost.push_back(units[i]);
     }
   }
-  const CachedAs& cached = setup_.plan->cached_as();
+  const CachedAs& cached = setup_.cached_as;
   SampleInputs::Parts parts{setup_.reads, setup_.asker, nullptr, {}, setup_.clock};
   if (cached.form != CacheForm::kNone) parts.cache = setup_.cache;
   parts.form = cached.entry;
@@ -239,7 +239,7 @@ Status BatchWork::BearWitness(const Sample& sample) {
 }
 
 Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
-  const CacheForm form = setup_.plan->cached_as().form;
+  const CacheForm form = setup_.cached_as.form;
   if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
     return MakeUncached(sample, context);
   }
@@ -250,7 +250,7 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
     const std::optional<RowAnswer> identity =
         AskNow(*sample.at.source, Ask::kIdentity, sample.at.row, context.file);
     if (identity && identity->status.ok()) {
-      input.key = {identity->sample.content, setup_.plan->cached_as().entry};
+      input.key = {identity->sample.content, setup_.cached_as.entry};
       input.found = setup_.cache->Find(input.key);
       input.asked = true;
     }
@@ -297,7 +297,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   std::size_t payload_bytes = 0;
   for (const TensorSpec& prefix : shapes.prefixes) payload_bytes += prefix.bytes() + overhead;
   // The content that was read, which may be newer than the one that was looked up.
-  const CacheKey key{source.content, setup_.plan->cached_as().entry};
+  const CacheKey key{source.content, setup_.cached_as.entry};
   auto claim = setup_.cache->TryClaim(key, payload_bytes, sample.unit.input.found);
   if (!claim) {
     scratch.Release();

@@ -29,6 +29,7 @@ class BatchWork final : public Work {
     std::shared_ptr<const CompiledPlan> plan;
     wire::BatchRequest request;                // checked: see CheckRequest
     std::shared_ptr<const CacheLease> cache;   // nullptr: this session has none
+    CachedAs cached_as = {};                   // what it keeps: one of the plan's
     const ops::GraphRunner* runner = nullptr;  // the plan's, if it has a graph
     bool before_tail = false;                  // what `runner` and `layout` are
     BatchLayout layout;

@@ -158,6 +158,7 @@ Status CompiledPlan::CompileGraph(const Plan& plan, const wire::Split& split,
   } else if (split.cache_node > 0) {
     cached_as_.form = CacheForm::kPrefix;
     cached_as_.entry = EntryFormOf(runner_->graph(), constants);
+    if (!all_in_memory) encoded_ = {.form = CacheForm::kEncoded};
   } else {
     cached_as_.form = all_in_memory ? CacheForm::kNone : CacheForm::kEncoded;
   }

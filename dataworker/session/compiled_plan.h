@@ -72,7 +72,11 @@ class CompiledPlan {
   }
   // For each field which of the graph's values it is; -1: it is a column of the source.
   [[nodiscard]] const std::vector<std::int32_t>& value_of_field() const { return value_of_field_; }
-  [[nodiscard]] const CachedAs& cached_as() const { return cached_as_; }
+  // `encoded`: the coordinator finds the file's bytes worth more than pixels. They are kept if another
+  // read of them takes time.
+  [[nodiscard]] const CachedAs& cached_as(bool encoded = false) const {
+    return encoded && encoded_ ? *encoded_ : cached_as_;
+  }
   // Whether a source waits now: see Source::waits.
   [[nodiscard]] bool waits() const;
   // Has the sources answer what is open. Nobody may ask them after that.
@@ -127,6 +131,7 @@ class CompiledPlan {
   std::optional<ops::GraphRunner> runner_;
   std::optional<ops::GraphRunner> before_tail_;
   CachedAs cached_as_;
+  std::optional<CachedAs> encoded_;  // in place of it; nothing: that would save nothing
   bool has_lists_ = false;
   std::optional<std::vector<TensorSpec>> fixed_values_;
 };

@@ -155,6 +155,7 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, Batch
   setup.runner = graph;
   setup.before_tail = before_tail != nullptr;
   setup.cache = attachment_.cache();
+  setup.cached_as = plan_->cached_as(environment_.ledger.KeepsEncoded(attachment_.job()));
   setup.layout = std::move(layout).value();
   setup.clock = &environment_.reactor.clock();
   setup.pictures = &environment_.pictures;

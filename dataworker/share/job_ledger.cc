@@ -29,6 +29,7 @@ void JobLedger::OnDirective(const wire::WorkerDirective& directive, std::optiona
       }
     }
     granted_.clear();
+    encoded_.clear();
     ended_.clear();
     has_grants_ = false;
     return;
@@ -36,10 +37,18 @@ void JobLedger::OnDirective(const wire::WorkerDirective& directive, std::optiona
   has_grants_ = has_grants_ || !directive.grants.empty();
   std::set<JobId> former;
   former.swap(granted_);
+  // A job whose lease ended goes on as it was.
+  std::erase_if(encoded_,
+                [&](JobId job) { return !former.contains(job) && !ended_.contains(job); });
   for (const wire::JobGrant& grant : directive.grants) {
     if (!grant.job.valid()) continue;
     granted_.insert(grant.job);
     ended_.erase(grant.job);
+    if (grant.cache_encoded) {
+      encoded_.insert(grant.job);
+    } else {
+      encoded_.erase(grant.job);
+    }
     queue_.SetLimits(grant.job, {.millicores = grant.millicores,
                                  .source_bytes_per_second = grant.source_bytes_per_second});
     cache_.SetQuota(grant.job, QuotaOf(grant));

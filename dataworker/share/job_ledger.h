@@ -54,6 +54,9 @@ class JobLedger {
   // when nobody else has work.
   [[nodiscard]] double StageCores(JobId job, std::span<const Attached> sessions);
 
+  // Whether the cache keeps encoded bytes of the job, by its grant.
+  [[nodiscard]] bool KeepsEncoded(JobId job) const { return encoded_.contains(job); }
+
   // The jobs with sessions or entries in the cache, by id. Others are forgotten.
   [[nodiscard]] std::vector<wire::JobUsage> Usage(std::span<const Attached> sessions);
 
@@ -69,6 +72,7 @@ class JobLedger {
   const int threads_;
   bool has_grants_ = false;  // the coordinator is one that gives them
   std::set<JobId> granted_;
+  std::set<JobId> encoded_;
   std::set<JobId> ended_;  // jobs whose cache quota stays as it was
   std::map<JobId, Made> made_;
 };

@@ -95,10 +95,10 @@ class TestCoordinator {
 class CoordinatedWorkerTest : public WorkerTest {
  protected:
   // Called by SetUp, after WorkerTest's.
-  void Begin(WorkerOptions options = {}) {
+  void Begin(WorkerOptions options = {}, const SourceRegistry& sources = BuiltinSources()) {
     options.coordinator = "ipc://" + directory_.path() + "/control";
     coordinator_ = std::make_unique<TestCoordinator>(options.coordinator);
-    worker_ = std::make_unique<TestWorker>(options, clock_);
+    worker_ = std::make_unique<TestWorker>(options, clock_, BuiltinCacheTiers(), sources);
     worker_->AwaitRegistered();
     worker_->KnowToken(coordinator_->token());
   }

@@ -189,6 +189,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   }
   info_.version = kVersion;
   info_.local = options.local;
+  info_.share_from_bytes = options.share_from_bytes;
   if (options.coordinator.empty()) return {};
   HR_TRY(coordinator_,
          CoordinatorLink::Open(

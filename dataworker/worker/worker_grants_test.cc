@@ -62,6 +62,24 @@ class GrantsTest : public CoordinatedWorkerTest {
   std::uint64_t file_bytes_ = 0;
 };
 
+// Files of the kernel's memory are read again at no cost: their bytes are not worth a cache.
+TEST_F(GrantsTest, EncodedBytesOfLocalFilesAreNotKept) {
+  TestClient client(*worker_);
+  attach_.cache_bytes = std::uint64_t{4} << 20;
+  client.Attach(attach_, blobs_);
+  Grant({{.job = attach_.job,
+          .millicores = 1000,
+          .cache_bytes = std::uint64_t{4} << 20,
+          .cache_encoded = true}});
+  wire::BatchDone done;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    client.Send(Request(AllKeys()));
+    done = client.Next<wire::BatchDone>();
+    ASSERT_TRUE(done.status.ok());
+  }
+  EXPECT_EQ(done.cost.decoded_hits, static_cast<unsigned>(kFiles));
+}
+
 TEST_F(GrantsTest, HeartbeatsSayWhatEachJobUsed) {
   TestClient client(*worker_), second(*worker_);
   attach_.cache_bytes = std::uint64_t{4} << 20;

@@ -103,6 +103,9 @@ struct WorkerInfo {
   bool local = false;             // serves trainers of its own host and user alone
   std::vector<TierBytes> tiers;   // budgets; none: an older worker, with one of cache_bytes
   std::string pass;  // set by the coordinator for one job's trainer (base/pass/pass.h); empty: none
+  std::uint64_t share_from_bytes = std::uint64_t{64}
+                                   << 10;  // jobs with smaller cache entries share
+                                           // none with peers
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
@@ -224,6 +227,7 @@ struct JobGrant {
   std::uint64_t source_bytes_per_second = 0;  // 0: no limit
   std::vector<TierBytes> tiers;               // quotas; none: the worker divides cache_bytes
   std::vector<CachePeer> peers;               // that the receiver may share the job's samples with
+  bool cache_encoded = false;  // keep encoded bytes, not the output at the cache point
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
 struct WorkerDirective {
@@ -284,6 +288,30 @@ struct WorkerStatus {
   std::vector<JobId> slow_for;  // jobs that call it slow
   friend bool operator==(const WorkerStatus&, const WorkerStatus&) = default;
 };
+// The most parts of all data sets of a message together, and the most data sets; more is refused.
+inline constexpr std::size_t kMaxDatasetParts = std::size_t{1} << 20;
+// What one worker has of a data set.
+struct DatasetPart {
+  WorkerId worker;
+  std::uint64_t quota_bytes = 0;         // what its jobs may cache there
+  std::uint64_t bytes = 0, entries = 0;  // now
+  std::uint64_t hits = 0, misses = 0;    // of its jobs, totals since the worker's start
+  friend bool operator==(const DatasetPart&, const DatasetPart&) = default;
+};
+// A data set that jobs read, as it is cached.
+struct DatasetStatus {
+  std::uint64_t dataset = 0;  // hash of its sources and of what is made before the cache point
+  std::string name;           // for people
+  std::string form;           // for people: what is cached of a sample
+  std::int64_t rows = 0;
+  std::uint64_t bytes = 0;  // of all of it in this form; a guess until some of it is cached
+  std::vector<JobId> jobs;
+  std::vector<DatasetPart> parts;
+  std::string phase;         // for people: "filling", "steady", "not cached"
+  double hit_share = 0;      // of its jobs' reads of late, 0 to 1
+  double hit_when_full = 0;  // what the quotas make of it once they are full, by the estimator
+  friend bool operator==(const DatasetStatus&, const DatasetStatus&) = default;
+};
 struct ClusterStatus {
   std::uint64_t request = 0;
   Status status;
@@ -292,6 +320,7 @@ struct ClusterStatus {
   HEADRACE_CLUSTER_METRICS(HEADRACE_METRIC_MEMBER);
   std::vector<JobStatus> jobs;
   std::vector<WorkerStatus> workers;
+  std::vector<DatasetStatus> datasets;
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = ClusterStatus;

@@ -12,7 +12,7 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto tiers = WriteTiers(b, v.tiers);
   const auto pass = WriteText(b, v.pass);
   return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
-                              v.cache_bytes, v.local, tiers, pass);
+                              v.cache_bytes, v.local, tiers, pass, v.share_from_bytes);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -26,7 +26,8 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .cache_bytes = v->cache_bytes(),
           .local = v->local(),
           .tiers = ReadTiers(r, v->tiers()),
-          .pass = r.Text(v->pass())};
+          .pass = r.Text(v->pass()),
+          .share_from_bytes = v->share_from_bytes()};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {
@@ -90,7 +91,7 @@ Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
   const auto peers =
       WriteTables(b, v.peers, [&b](const CachePeer& peer) { return Write(b, peer); });
   return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second,
-                            tiers, peers);
+                            tiers, peers, v.cache_encoded);
 }
 
 // Bounded like tiers: the body may name one table many times.
@@ -110,7 +111,8 @@ JobGrant Read(Reader& r, const fb::JobGrant* v) {
           .cache_bytes = v->cache_bytes(),
           .source_bytes_per_second = v->source_bytes_per_second(),
           .tiers = ReadTiers(r, v->tiers()),
-          .peers = ReadPeers(r, v->peers())};
+          .peers = ReadPeers(r, v->peers()),
+          .cache_encoded = v->cache_encoded()};
 }
 
 template <typename T>
@@ -273,6 +275,46 @@ WorkerStatus Read(Reader& r, const fb::WorkerStatus* v) {
           .slow_for = r.Ids<JobId>(v->slow_for(), "slow_for")};
 }
 
+Offset<fb::DatasetStatus> Write(Builder& b, const DatasetStatus& v) {
+  const auto name = WriteText(b, v.name);
+  const auto form = WriteText(b, v.form);
+  const auto jobs = WriteIds(b, v.jobs);
+  const auto parts = WriteTables(b, v.parts, [&b](const DatasetPart& part) {
+    return fb::CreateDatasetPart(b, part.worker.value, part.quota_bytes, part.bytes, part.entries,
+                                 part.hits, part.misses);
+  });
+  const auto phase = WriteText(b, v.phase);
+  return fb::CreateDatasetStatus(b, v.dataset, name, form, v.rows, v.bytes, jobs, parts, phase,
+                                 v.hit_share, v.hit_when_full);
+}
+
+// Bounded like peers: `parts` counts those of all data sets of the message.
+DatasetStatus Read(Reader& r, const fb::DatasetStatus* v, std::size_t& parts) {
+  DatasetStatus out{.dataset = v->dataset(),
+                    .name = r.Text(v->name()),
+                    .form = r.Text(v->form()),
+                    .rows = v->rows(),
+                    .bytes = v->bytes(),
+                    .jobs = r.Ids<JobId>(v->jobs(), "jobs of a data set"),
+                    .parts = {},
+                    .phase = r.Text(v->phase()),
+                    .hit_share = v->hit_share(),
+                    .hit_when_full = v->hit_when_full()};
+  if (v->parts() == nullptr) return out;
+  parts += v->parts()->size();
+  r.Require(parts <= kMaxDatasetParts, "parts of data sets");
+  if (parts > kMaxDatasetParts) return out;
+  for (const fb::DatasetPart* part : *v->parts()) {
+    out.parts.push_back({.worker = r.ReadId<WorkerId>(part->worker(), "worker of a data set"),
+                         .quota_bytes = part->quota_bytes(),
+                         .bytes = part->bytes(),
+                         .entries = part->entries(),
+                         .hits = part->hits(),
+                         .misses = part->misses()});
+  }
+  return out;
+}
+
 }  // namespace
 
 Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
@@ -281,6 +323,8 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   const auto jobs = WriteTables(b, v.jobs, [&b](const JobStatus& job) { return Write(b, job); });
   const auto workers =
       WriteTables(b, v.workers, [&b](const WorkerStatus& worker) { return Write(b, worker); });
+  const auto datasets =
+      WriteTables(b, v.datasets, [&b](const DatasetStatus& each) { return Write(b, each); });
   fb::ClusterStatusBuilder table(b);
   table.add_request(v.request);
   table.add_status(status);
@@ -289,6 +333,7 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   HEADRACE_CLUSTER_METRICS(HEADRACE_WRITE_METRIC);
   table.add_jobs(jobs);
   table.add_workers(workers);
+  table.add_datasets(datasets);
   return table.Finish();
 }
 
@@ -305,6 +350,13 @@ ClusterStatus Read(Reader& r, const fb::ClusterStatus* status) {
   }
   if (v.workers() != nullptr) {
     for (const fb::WorkerStatus* worker : *v.workers()) out.workers.push_back(Read(r, worker));
+  }
+  if (v.datasets() != nullptr) {
+    r.Require(v.datasets()->size() <= kMaxDatasetParts, "data sets");
+    std::size_t parts = 0;
+    for (const fb::DatasetStatus* each : *v.datasets()) {
+      out.datasets.push_back(Read(r, each, parts));
+    }
   }
   return out;
 }

@@ -97,7 +97,8 @@ WorkerInfo RandomBody::Worker() {
           .cache_bytes = Number(),
           .local = Coin(),
           .tiers = TierBytesList(),
-          .pass = Text()};
+          .pass = Text(),
+          .share_from_bytes = Number()};
 }
 
 JobUsage RandomBody::Usage() {
@@ -347,6 +348,25 @@ Body RandomBody::MakeControl(std::size_t index) {
                         .silent_ms = Signed(),
                         .reason = Text(),
                         .slow_for = Some([this] { return AnId<JobId>(); })};
+  });
+  out.datasets = Some([this] {
+    return DatasetStatus{.dataset = Number(),
+                         .name = Text(),
+                         .form = Text(),
+                         .rows = Signed(),
+                         .bytes = Number(),
+                         .jobs = Some([this] { return AnId<JobId>(); }),
+                         .parts = Some([this] {
+                           return DatasetPart{.worker = AnId<WorkerId>(),
+                                              .quota_bytes = Number(),
+                                              .bytes = Number(),
+                                              .entries = Number(),
+                                              .hits = Number(),
+                                              .misses = Number()};
+                         }),
+                         .phase = Text(),
+                         .hit_share = 0.25,
+                         .hit_when_full = 0.5};
   });
   return out;
 }

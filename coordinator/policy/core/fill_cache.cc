@@ -50,7 +50,7 @@ std::vector<Reader> ReadersOf(const Snapshot& all, std::span<const std::size_t> 
 std::vector<double> FillCache(const Snapshot& snapshot, std::span<const Reader> readers,
                               const Rates& rates, const Prices& prices) {
   const std::vector<Worth> worth = WorthOf(snapshot, readers, rates, prices);
-  // The cached and the uncached part of a data set are two pieces of different worth.
+  // What is cached and what is not are pieces of different worth. On several hosts a byte brings less.
   struct Piece {
     double value;
     double bytes;
@@ -60,9 +60,14 @@ std::vector<double> FillCache(const Snapshot& snapshot, std::span<const Reader> 
   for (std::size_t d = 0; d < worth.size(); ++d) {
     if (worth[d].each <= 0) continue;
     const Dataset& dataset = snapshot.datasets[d];
-    const double cached = std::clamp(dataset.cached_bytes, 0.0, dataset.bytes);
-    pieces.push_back({worth[d].each * kKeepBonus, cached, d});
-    pieces.push_back({worth[d].each, dataset.bytes - cached, d});
+    double cached = std::max(0.0, dataset.cached_bytes);
+    for (const HitPiece& piece : HitPieces(dataset.bytes, dataset.hosts)) {
+      const double value = worth[d].each * piece.gain;
+      const double kept = std::min(cached, piece.bytes);
+      pieces.push_back({value * kKeepBonus, kept, d});
+      pieces.push_back({value, piece.bytes - kept, d});
+      cached -= kept;
+    }
   }
   std::stable_sort(pieces.begin(), pieces.end(),
                    [](const Piece& a, const Piece& b) { return a.value > b.value; });
@@ -83,8 +88,14 @@ std::vector<double> FillCache(const Snapshot& snapshot, std::span<const Reader> 
 HitShares LastingHits(const Snapshot& snapshot, std::span<const double> quotas) {
   HitShares hits;
   for (const JobView& job : snapshot.jobs) {
+    hits.now.push_back(0);
+    if (job.dataset < 0) continue;
     const auto d = static_cast<std::size_t>(job.dataset);
-    hits.now.push_back(job.dataset < 0 ? 0 : UniformHit(quotas[d], snapshot.datasets[d].bytes));
+    const Dataset& dataset = snapshot.datasets[d];
+    hits.now.back() = job.served.empty()
+                          ? HitShare(quotas[d], dataset.bytes, dataset.hosts)
+                          : HostsHit(DivideOverHosts(quotas[d], dataset.bytes, dataset.hosts),
+                                     job.served, dataset.bytes);
   }
   hits.lasting = hits.now;
   return hits;

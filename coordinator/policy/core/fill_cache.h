@@ -25,7 +25,8 @@ struct Reader {
                                             std::span<const std::size_t> places);
 
 // Gives the cache quotas of data sets for admitted jobs that run at `rates`. A data set counts
-// against the cache quota of one tenant: that of the first job that reads it.
+// against the cache quota of one tenant: that of the first job that reads it. Only what its hosts
+// can use is given (UsefulBytes).
 [[nodiscard]] std::vector<double> FillCache(const Snapshot& snapshot,
                                             std::span<const Reader> readers, const Rates& rates,
                                             const Prices& prices);

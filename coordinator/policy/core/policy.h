@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
+#include "coordinator/estimate/hit_share.h"
 
 // Decides who gets how much. A policy divides cores, cache and bandwidth of the source (and, in the
 // simulator, GPUs) between all jobs together. Placement (coordinator/placement) then finds the
@@ -35,7 +36,10 @@ struct Tenant {
 // Data that is cached once for all jobs that read it.
 struct Dataset {
   double bytes = 0;         // all of it, in the form that is cached
-  double cached_bytes = 0;  // the part that is cached now
+  double cached_bytes = 0;  // what is cached now; a sample counts on each host that has it
+  // Where the batches of its jobs are made now. A quota is divided over them (DivideOverHosts). None:
+  // that is not known yet, and one cache is counted.
+  std::vector<CacheHost> hosts;
 };
 
 struct JobView {
@@ -52,6 +56,8 @@ struct JobView {
   // admitted; they are not granted.
   double pinned_cores = 0;
   std::int32_t dataset = -1;  // position in Snapshot::datasets; -1: nothing to cache
+  // Its part of the batches on each of Dataset::hosts, weights. Empty: as of all jobs of the data set.
+  std::vector<double> served;
   // Share of its reads that the cache answers now. Samples cached in one epoch are read again in
   // the next. So it is less than cached_bytes / bytes during an epoch.
   double effective_hit = 0;

@@ -48,8 +48,8 @@ class MaxMinFair final : public Policy {
       const double share = Weight(snapshot, job) / weights;
       double hit = 0;
       if (job.dataset >= 0) {
-        hit = UniformHit(share * snapshot.supply.cache_bytes,
-                         snapshot.datasets[static_cast<std::size_t>(job.dataset)].bytes);
+        const Dataset& dataset = snapshot.datasets[static_cast<std::size_t>(job.dataset)];
+        hit = HitShare(share * snapshot.supply.cache_bytes, dataset.bytes, dataset.hosts);
       }
       bases.push_back(Throughput(job.terms, share * std::max(0.0, snapshot.supply.cores), hit,
                                  share * snapshot.supply.source_rate));

@@ -52,8 +52,8 @@ PROGRAM = """
 CORES = 0.05  # of the worker at first
 MARGIN = 0.15  # of the trainer's time, of which 0.5 are to be gained
 SENTENCE = re.compile(
-    r"waits (?P<wait>\d+)%: \d+% (?P<cause>\w+)[^;]*"
-    r"(?:; (?P<cores>[\d.]+) more cores? would cut it to (?P<then>\d+)%)?"
+    r"waits (?P<wait>\d+)%: \d+% (?P<cause>\w+)"
+    r"(?=(?:.*?(?P<cores>[\d.]+) more cores?(?: would cut it)? to (?P<then>\d+)%)?).*"
 )
 
 
@@ -149,6 +149,8 @@ def test_the_cores_that_it_names_cure_the_waiting(middling_photos, tmp_path, add
         said = [SENTENCE.fullmatch(each) for each in told]
         assert all(said), told
         assert {each["cause"] for each in said} == {"decode"}, told
+        # Its samples would fit a cache, and its worker has none.
+        assert all("of cache, which its workers lack" in each for each in told), told
         cores = statistics.median(float(each["cores"] or 0) for each in said)
         promised = statistics.median(int(each["then"] or each["wait"]) / 100 for each in said)
 

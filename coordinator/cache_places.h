@@ -1,0 +1,55 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "coordinator/estimate/hit_share.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::coordinator {
+
+// What an entry of a data set takes in the cache.
+struct EntrySize {
+  double all = 0, entries = 0;  // what is there: bytes, entries
+  double guess = 0;             // bytes of one, while nothing is there
+  [[nodiscard]] double bytes() const { return entries > 0 ? all / entries : guess; }
+};
+
+// Where the batches of one data set's jobs are made, and what may be cached there, gathered from leases.
+// A host here is what keeps samples together (CacheHostOf). Thread-compatible; pure.
+class CachePlaces {
+ public:
+  CachePlaces() = default;
+  // `entry_bytes`: mean size of the data set's entries.
+  explicit CachePlaces(double entry_bytes) : entry_bytes_(entry_bytes) {}
+
+  // A lease of one of the jobs. `most_bytes`: what the job may cache on the worker, besides the worker's
+  // own limit. Jobs are positions of the caller's.
+  void Add(std::size_t job, const wire::WorkerInfo& worker, double millicores, double most_bytes);
+
+  // The hosts, for coordinator/estimate/hit_share.h. Their room counts each worker once.
+  [[nodiscard]] const std::vector<CacheHost>& hosts() const { return hosts_; }
+  // The batches of one job on each of them, weights. Nothing if it has no lease.
+  [[nodiscard]] std::vector<double> Served(std::size_t job) const;
+  // Bytes of each job on the worker, of `by_host` (DivideOverHosts). A host's bytes are divided over its
+  // workers by their room, and on one worker its jobs have equal parts.
+  [[nodiscard]] double BytesOn(WorkerId worker, std::span<const double> by_host) const;
+
+ private:
+  struct Place {
+    std::size_t host = 0;  // position in hosts_
+    double room = 0;
+    std::set<std::size_t> jobs;
+  };
+  double entry_bytes_ = 0;
+  std::map<std::string, std::size_t> names_;  // of hosts, their positions
+  std::vector<CacheHost> hosts_;
+  std::map<WorkerId, Place> places_;
+  std::map<std::size_t, std::map<std::size_t, double>> served_;  // by job and host
+};
+
+}  // namespace headrace::coordinator

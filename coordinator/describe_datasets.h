@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "coordinator/dataset_view.h"
+#include "coordinator/scaling/advice.h"
+#include "coordinator/state/state.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::coordinator {
+
+// What `headrace cache` and `headrace datasets` show. Pure.
+[[nodiscard]] std::vector<wire::DatasetStatus> DescribeDatasets(
+    const State& state, const std::map<std::uint64_t, DatasetView>& views);
+
+// What more of the caches could do for the job. `views`: of the same state.
+[[nodiscard]] CacheOffer CacheOfferOf(const Job& job,
+                                      const std::map<std::uint64_t, DatasetView>& views);
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+
+#include "coordinator/cache_places.h"
+#include "coordinator/policy/core/policy.h"
+#include "coordinator/state/state.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::coordinator {
+
+// A job that reads a data set.
+struct CacheUser {
+  const Job* job;
+  std::size_t dataset;
+  std::map<WorkerId, wire::JobGrant>* grants;  // those that should hold, without their cache
+  bool encoded = false;                        // what should be kept of its samples
+};
+
+// Writes into grants what each job may cache on each worker: the quota of its data set, divided over the
+// hosts of its jobs (DivideOverHosts), there over their workers, and there over the jobs. A worker that
+// has not yet said what it holds is not told to give any of it up. That happens when the coordinator has
+// just begun. Where the kept form changes, the quota is 0 for one period: so what is there goes. `quotas` and `places` are by data set. Only the number of a worker's jobs
+// counts in `places`.
+void DivideCaches(const State& state, std::span<const Dataset> datasets,
+                  std::span<const double> quotas, std::span<const CachePlaces> places,
+                  std::span<const CacheUser> users);
+
+}  // namespace headrace::coordinator
