@@ -71,7 +71,7 @@ def hook_of(file: str) -> object:
 @pytest.mark.parametrize(
     "file",
     [
-        "/home/me/.local/lib/python3.12/site-packages/library/forks.py",
+        "/somebody/.local/lib/python3.12/site-packages/library/forks.py",
         "/usr/lib/python3/dist-packages/library.py",
     ],
 )
@@ -79,7 +79,7 @@ def test_libraries_of_other_places_than_this_environments(file):
     assert fork_hooks._first_own([hook_of(file)]) == ""
 
 
-@pytest.mark.parametrize("file", ["/home/me/train.py", "/home/me/my-site-packages/train.py"])
+@pytest.mark.parametrize("file", ["/somebody/train.py", "/somebody/my-site-packages/train.py"])
 def test_the_programs_own(file):
     assert "hook runs at each fork" in fork_hooks._first_own([hook_of(file)])
 
