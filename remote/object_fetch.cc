@@ -29,8 +29,8 @@ void ObjectFetch::Restart(int tries) {
   grown_.clear();
   const auto part = std::make_shared<Part>();
   part->tries = tries;
-  if (request_.what == What::kStart) {
-    part->range.size = request_.bytes;
+  if (is_piece()) {
+    part->range = {body_first(), request_.bytes};
     part->has_range = part->is_cut = true;
   }
   unbegun_ = {part};
@@ -39,7 +39,7 @@ void ObjectFetch::Restart(int tries) {
 }
 
 void ObjectFetch::Again(std::shared_ptr<Part> part) {
-  if (request_.what == What::kStart) {
+  if (is_piece()) {
     part->range.size = request_.bytes;
     part->is_cut = true;
   } else if (parts_ > 1) {
@@ -52,7 +52,8 @@ void ObjectFetch::Again(std::shared_ptr<Part> part) {
 void ObjectFetch::AnswerEmpty(const ResponseHead& head) {
   noted_ = false;
   (void)NoteVersion(head);
-  size_ = body_size_ = 0;
+  size_ = head.whole.value_or(0);
+  body_size_ = 0;
   body_ = std::make_shared<ScratchBuffer>();
   (void)body_->Ensure(1);
   Answer();
@@ -94,15 +95,18 @@ Failure ObjectFetch::Place(Part& part, const ResponseHead& head) {
   } else if (part.has_range && request_.what == What::kWhole) {
     in_parts_ = false;  // the store sends all of it whatever is asked for
     return Failure::kChanged;
+  } else if (body_first() > 0) {
+    ignores_ranges_ = true;  // it may be a thousand times as large
+    return Failure::kOther;
   } else if (!head.length) {
     if (!head.tells_its_end) return Failure::kOther;
     grows_ = true;
     grown_.clear();
-    part.is_cut = request_.what == What::kStart;
+    part.is_cut = is_piece();
     return Failure::kNone;
   } else {
     size_ = body_size_ = part.range.size = *head.length;
-    if (request_.what == What::kStart) {
+    if (is_piece()) {
       body_size_ = part.range.size = std::min(size_, request_.bytes);
       part.is_cut = size_ > request_.bytes;
     } else if (size_ > request_.bytes) {
@@ -131,7 +135,7 @@ Failure ObjectFetch::OnBytes(Part& part, ByteSpan bytes) {
   if (request_.what == What::kHead) return Failure::kOther;
   if (grows_) {
     if (grown_.size() + bytes.size() > request_.bytes) {
-      if (request_.what != What::kStart) {
+      if (!is_piece()) {
         too_large_ = true;
         return Failure::kOther;
       }
@@ -139,7 +143,7 @@ Failure ObjectFetch::OnBytes(Part& part, ByteSpan bytes) {
     }
     grown_.insert(grown_.end(), bytes.begin(), bytes.end());
     part.got = grown_.size();
-    part.range.size = request_.what == What::kStart ? request_.bytes : part.got;
+    part.range.size = is_piece() ? request_.bytes : part.got;
     return Failure::kNone;
   }
   const std::uint64_t room = part.range.size - part.got;
@@ -147,7 +151,8 @@ Failure ObjectFetch::OnBytes(Part& part, ByteSpan bytes) {
     if (!part.is_cut) return Failure::kOther;
     bytes = bytes.first(room);
   }
-  std::memcpy(body_->data() + part.range.first + part.got, bytes.data(), bytes.size());
+  std::memcpy(body_->data() + (part.range.first - body_first()) + part.got, bytes.data(),
+              bytes.size());
   part.got += bytes.size();
   return Failure::kNone;
 }

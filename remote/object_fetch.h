@@ -69,14 +69,24 @@ class ObjectFetch {
   // Has the part asked for again; or everything, for another version.
   void Again(std::shared_ptr<Part> part);
   void Restart(int tries);
-  // The start of an object without bytes was asked for, which stores answer with 416.
+  // Bytes beyond the object's end were asked for, which stores answer with 416.
   void AnswerEmpty(const ResponseHead& head);
+  [[nodiscard]] bool StartsBeyond(const ResponseHead& head) const {
+    return is_piece() && head.whole && *head.whole <= body_first();
+  }
   // Every transfer of earlier parts is of no use if this has changed.
   [[nodiscard]] int generation() const { return generation_; }
   // Answers, if that has not been done.
   void Fail(Status status);
   [[nodiscard]] bool too_large() const { return too_large_; }
+  // The store sent the whole object where a range was asked for.
+  [[nodiscard]] bool ignores_ranges() const { return ignores_ranges_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  // One range is asked for, and nothing else.
+  [[nodiscard]] bool is_piece() const {
+    return request_.what == ObjectRequest::What::kStart ||
+           request_.what == ObjectRequest::What::kRange;
+  }
 
  private:
   Outcome::Failure NoteVersion(const ResponseHead& head);
@@ -90,7 +100,7 @@ class ObjectFetch {
   std::size_t parts_ = 0, parts_done_ = 0;
   int generation_ = 0;
   bool in_parts_ = true;  // false: the store ignores ranges
-  bool too_large_ = false;
+  bool too_large_ = false, ignores_ranges_ = false;
   // Of the version that is read:
   bool noted_ = false;
   std::string etag_, version_;
@@ -98,6 +108,10 @@ class ObjectFetch {
   std::uint64_t size_ = 0;
   std::shared_ptr<ScratchBuffer> body_;
   std::uint64_t body_size_ = 0;
+  // Where the body begins in the object.
+  [[nodiscard]] std::uint64_t body_first() const {
+    return request_.what == ObjectRequest::What::kRange ? request_.first : 0;
+  }
   bool grows_ = false;  // no length was given
   Bytes grown_;
   std::uint64_t received_ = 0;

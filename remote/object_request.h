@@ -17,6 +17,7 @@ struct ObjectRequest {
   enum class What : std::uint8_t {
     kHead,   // size and version alone
     kStart,  // the first `bytes` bytes, or fewer if the object is shorter
+    kRange,  // `bytes` bytes from `first` on, or fewer where the object ends before
     kWhole,  // all of it, in parts side by side if it is large
     kText,   // a listing: what the bucket answers to the URL's query
   };
@@ -24,12 +25,13 @@ struct ObjectRequest {
   ObjectUrl url;  // of the store
   What what = What::kWhole;
   std::uint64_t bytes = 0;  // kWhole, kText: a larger one is an error
+  std::uint64_t first = 0;  // kRange
   // Who asks, for ObjectClient::Cancel.
   const void* owner = nullptr;
 };
 
-// Errors: kNotFound (Detail::kNoFile): there is no such object. kUnsupported: it is too large.
-// kInvalidArgument: the credentials are wrong in themselves. kUnavailable: anything else, and after
+// Errors: kNotFound (Detail::kNoFile): there is no such object. kUnsupported: it is too large, or
+// the store sends whole objects whatever range is asked for. kInvalidArgument: the credentials are wrong in themselves. kUnavailable: anything else, and after
 // Stop or Cancel. They name the object, and hold no query, key or token.
 struct ObjectAnswer {
   Status status;

@@ -207,7 +207,7 @@ void TransferLoop::OnEnded(Running ended, CURLcode code) {
       return;
     }
   }
-  if (outcome.status == 416 && head.whole == 0U && fetch.request().what == What::kStart) {
+  if (outcome.status == 416 && fetch.StartsBeyond(head)) {
     fetch.AnswerEmpty(head);
   } else if (Judge(outcome, options_.retry, job.part->tries) == Verdict::kDone) {
     outcome.failure = fetch.OnEnd(*job.part);
@@ -249,6 +249,9 @@ void TransferLoop::TryAgain(Job job, const Outcome& outcome, Verdict verdict,
   if (fetch.too_large()) {
     fetch.Fail(Unsupported(fetch.request().url.Name() + ": " + std::to_string(fetch.size()) +
                            " bytes are too many"));
+  } else if (fetch.ignores_ranges()) {
+    fetch.Fail(Unsupported(fetch.request().url.Name() +
+                           ": the store sends whole objects whatever range is asked for"));
   } else if (verdict == Verdict::kFailed || now + pause >= job.deadline || !budget_.Take()) {
     fetch.Fail(Failed(job, outcome, head));
   } else {

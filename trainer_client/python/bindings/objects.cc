@@ -59,6 +59,24 @@ class ObjectReader {
                 .what = What::kWhole,
                 .bytes = kMostBytes});
   }
+  // The bytes from `first` on, fewer at the object's end; the whole's size, and its version.
+  nb::tuple ReadRange(const std::string& name, std::uint64_t first, std::uint64_t bytes) {
+    if (bytes == 0 || bytes > kMostBytes)
+      Raise(InvalidArgument("a range of too many bytes, or none"));
+    const ObjectAnswer answer = Wait({.store = store_,
+                                      .url = Check(store_->UrlOf(name)),
+                                      .what = What::kRange,
+                                      .bytes = bytes,
+                                      .first = first});
+    return nb::make_tuple(nb::bytes(answer.bytes.data(), answer.bytes.size()), answer.size,
+                          answer.version);
+  }
+  // Its size and version; an empty one: the store tells none.
+  nb::tuple Look(const std::string& name) {
+    const ObjectAnswer answer =
+        Wait({.store = store_, .url = Check(store_->UrlOf(name)), .what = What::kHead});
+    return nb::make_tuple(answer.size, answer.version);
+  }
   nb::bytes List(std::string query) {
     if (!store_->s3()) Raise(InvalidArgument(store_->base() + " is no bucket"));
     return Ask({.store = store_,
@@ -75,6 +93,10 @@ class ObjectReader {
   };
 
   nb::bytes Ask(ObjectRequest request) {
+    const ObjectAnswer answer = Wait(std::move(request));
+    return nb::bytes(answer.bytes.data(), answer.bytes.size());
+  }
+  ObjectAnswer Wait(ObjectRequest request) {
     const auto waiting = std::make_shared<Waiting>();
     client_->Begin(std::move(request), [waiting](ObjectAnswer answer) {
       const std::lock_guard lock(waiting->mutex);
@@ -90,9 +112,8 @@ class ObjectReader {
       }
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
-    const ObjectAnswer& answer = *waiting->answer;
-    Check(answer.status);
-    return nb::bytes(answer.bytes.data(), answer.bytes.size());
+    Check(waiting->answer->status);
+    return *std::move(waiting->answer);
   }
 
   std::shared_ptr<const remote::Store> store_;
@@ -133,6 +154,9 @@ void AddObjects(nb::module_& module) {
            nb::arg("anonymous") = false)
       .def_prop_ro("base", &ObjectReader::base)
       .def("read", &ObjectReader::Read, nb::arg("name"))
+      .def("read_range", &ObjectReader::ReadRange, nb::arg("name"), nb::arg("first"),
+           nb::arg("bytes"))
+      .def("look", &ObjectReader::Look, nb::arg("name"))
       .def("list", &ObjectReader::List, nb::arg("query"));
   module.def("encode_packed_file_table", &EncodePackedFileTable, nb::arg("root"), nb::arg("pool"),
              nb::arg("ends"), nb::arg("labels"));
