@@ -48,35 +48,56 @@ Status AddRange(int fd, std::uint64_t from, std::uint64_t to, const std::string&
 }  // namespace
 
 Result<FileWitness> ReadWitness(int fd, bool whole, const std::string& path) {
+  struct stat st;
+  if (::fstat(fd, &st) != 0) return ErrnoStatus(errno, path);
+  return ReadWitness(fd, {0, static_cast<std::uint64_t>(st.st_size)}, whole, path);
+}
+
+Result<FileWitness> ReadWitness(int fd, FileRange range, bool whole, const std::string& path) {
   struct stat before, after;
   if (::fstat(fd, &before) != 0) return ErrnoStatus(errno, path);
   if (!S_ISREG(before.st_mode)) return Unsupported("not a regular file: " + path);
-  FileWitness witness = StateOf(before);
-  const std::uint64_t size = witness.size;
+  const FileWitness state = StateOf(before);
+  if (range.first > state.size || range.size > state.size - range.first) {
+    return Unavailable("ends before the sample does: " + path);
+  }
+  FileWitness witness = state;
+  witness.size = range.size;
+  const std::uint64_t end = range.first + range.size;
+  const std::uint64_t tail = std::min(FileWitness::kEndBytes, range.size);
   std::vector<std::byte> buffer;
-  witness.ends = size;
-  HR_RETURN_IF_ERROR(
-      AddRange(fd, 0, std::min(size, FileWitness::kEndBytes), path, buffer, witness.ends));
-  const std::uint64_t tail = std::min(FileWitness::kEndBytes, size);
-  HR_RETURN_IF_ERROR(AddRange(fd, size - tail, size, path, buffer, witness.ends));
+  witness.ends = range.size;
+  HR_RETURN_IF_ERROR(AddRange(fd, range.first, range.first + tail, path, buffer, witness.ends));
+  HR_RETURN_IF_ERROR(AddRange(fd, end - tail, end, path, buffer, witness.ends));
   if (whole) {
-    HR_RETURN_IF_ERROR(AddRange(fd, 0, size, path, buffer, witness.whole));
+    HR_RETURN_IF_ERROR(AddRange(fd, range.first, end, path, buffer, witness.whole));
     witness.whole = std::max<std::uint64_t>(witness.whole, 1);
   }
   if (::fstat(fd, &after) != 0) return ErrnoStatus(errno, path);
-  FileWitness again = StateOf(after);
-  again.ends = witness.ends;
-  again.whole = witness.whole;
-  if (!(again == witness)) return Unavailable("changed while it was read: " + path);
+  if (!(StateOf(after) == state)) return Unavailable("changed while it was read: " + path);
   return witness;
 }
 
-Result<FileWitness> ReadWitness(const std::string& path, bool whole) {
+namespace {
+
+// Opens without waiting for a FIFO.
+template <typename Read>
+Result<FileWitness> WithFile(const std::string& path, const Read& read) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return ErrnoStatus(errno, path);
-  Result<FileWitness> witness = ReadWitness(fd, whole, path);
+  Result<FileWitness> witness = read(fd);
   ::close(fd);
   return witness;
+}
+
+}  // namespace
+
+Result<FileWitness> ReadWitness(const std::string& path, bool whole) {
+  return WithFile(path, [&](int fd) { return ReadWitness(fd, whole, path); });
+}
+
+Result<FileWitness> ReadWitness(const std::string& path, FileRange range, bool whole) {
+  return WithFile(path, [&](int fd) { return ReadWitness(fd, range, whole, path); });
 }
 
 FileWitness JoinWitnesses(std::span<const FileWitness> files) {

@@ -32,6 +32,18 @@ struct FileWitness {
 // file.
 [[nodiscard]] Result<FileWitness> ReadWitness(const std::string& path, bool whole);
 
+// Bytes [first, first + size) of a file that holds several samples.
+struct FileRange {
+  std::uint64_t first = 0;
+  std::uint64_t size = 0;
+  friend bool operator==(const FileRange&, const FileRange&) = default;
+};
+// The same of these bytes alone; device, inode and times are those of the file. kUnavailable, too: the
+// file ends before.
+[[nodiscard]] Result<FileWitness> ReadWitness(int fd, FileRange range, bool whole,
+                                              const std::string& path);
+[[nodiscard]] Result<FileWitness> ReadWitness(const std::string& path, FileRange range, bool whole);
+
 // One witness of several files, in their order: it differs where one of theirs does. REQUIRES: there
 // are some. One of a single file is its own.
 [[nodiscard]] FileWitness JoinWitnesses(std::span<const FileWitness> files);

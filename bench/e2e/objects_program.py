@@ -1,5 +1,5 @@
-"""A plain program that reads one epoch of images, from a folder or from a store of objects. Prints one
-JSON line: seconds from iter() to the last batch, and samples."""
+"""A plain program that reads one epoch of images, from a folder, from a store of objects or from tars.
+Prints one JSON line: seconds from iter() to the last batch, and samples."""
 
 import argparse
 import json
@@ -13,6 +13,7 @@ from torchvision import transforms as v1
 parser = argparse.ArgumentParser()
 parser.add_argument("--folder")
 parser.add_argument("--url")
+parser.add_argument("--tars")
 parser.add_argument("--times", type=int, default=1, help="how often each image is in the set")
 arguments = parser.parse_args()
 
@@ -20,6 +21,8 @@ torch.manual_seed(1)
 transform = v1.Compose([v1.RandomResizedCrop(224), v1.RandomHorizontalFlip(), v1.ToTensor()])
 if arguments.folder:
     dataset = datasets.ImageFolder(arguments.folder, transform)
+elif arguments.tars:
+    dataset = headrace.open_dataset(arguments.tars, transform)
 else:
     dataset = headrace.open_dataset(arguments.url, transform, index="names.txt")
 dataset = torch.utils.data.ConcatDataset([dataset] * arguments.times)

@@ -13,6 +13,7 @@ ORDER = (
     ("process",),  # what a Python process has: modules, forks, streams, generators
     ("_client", "_images", "native"),  # the extensions, and what has a native form
     ("objects",),  # data sets in stores
+    ("shards",),  # data sets in parts of files and objects
     ("fs",),  # objects as files, for fsspec
     ("stage",),  # the program's code, on workers and in lanes
     ("service",),  # coordinator, sessions, options, report

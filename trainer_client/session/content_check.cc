@@ -21,10 +21,12 @@ bool FirstTime(const std::string& where) {
   return said.insert(where).second;
 }
 
-Result<FileWitness> WitnessOf(const std::vector<std::string>& paths, bool whole) {
+Result<FileWitness> WitnessOf(const ContentCheck::Place& place, bool whole) {
   std::vector<FileWitness> files;
-  for (const std::string& path : paths) {
-    HR_TRY(const FileWitness file, ReadWitness(path, whole));
+  for (const std::string& path : place.paths) {
+    Result<FileWitness> read =
+        place.range ? ReadWitness(path, *place.range, whole) : ReadWitness(path, whole);
+    HR_TRY(const FileWitness file, std::move(read));
     files.push_back(file);
   }
   return JoinWitnesses(files);
@@ -47,13 +49,19 @@ ContentCheck::ContentCheck(std::shared_ptr<net::Reactor> reactor, const Plan& pl
   if (plan.has_python_stage) return;
   for (const SourceLeaf& leaf : plan.leaves) {
     // Objects are named by URLs, and identified by their versions: there is no file of ours.
-    const bool of_files = leaf.table.valid() && leaf.source != "objects";
+    const bool of_files =
+        leaf.table.valid() && leaf.source != "objects" && leaf.source != "object_ranges";
     const Blob* blob = of_files ? blobs.Find(leaf.table) : nullptr;
-    if (blob != nullptr) {
+    if (blob != nullptr && leaf.source == "file_ranges") {
+      Result<wire::RangeTableView> ranges = wire::RangeTableView::Open(blob->data);
+      if (ranges.ok()) {
+        tables_.push_back({rows_, std::min(leaf.rows, ranges->size()), 1, {}, *ranges});
+      }
+    } else if (blob != nullptr) {
       Result<wire::FileTableView> files = wire::FileTableView::Open(blob->data);
       const Result<int> a_row = FilesOf(leaf);
       if (files.ok() && a_row.ok()) {
-        tables_.push_back({rows_, std::min(leaf.rows, files->size() / *a_row), *a_row, *files});
+        tables_.push_back({rows_, std::min(leaf.rows, files->size() / *a_row), *a_row, *files, {}});
       }
     }
     rows_ += leaf.rows;
@@ -72,16 +80,21 @@ std::int64_t ContentCheck::RowOf(std::int64_t key) const {
                                                          : -1;
 }
 
-std::vector<std::string> ContentCheck::PathsOf(std::int64_t row) const {
-  std::vector<std::string> paths;
+ContentCheck::Place ContentCheck::PlaceOf(std::int64_t row) const {
+  Place place;
   for (const Table& table : tables_) {
     if (row < table.first_row || row >= table.first_row + table.rows) continue;
     const std::int64_t first = (row - table.first_row) * table.files_a_row;
+    if (table.ranges) {
+      const wire::RangeTableView::Range range = table.ranges->At(first);
+      place = {{table.ranges->Shard(range.shard)}, FileRange{range.first, range.size}};
+      continue;
+    }
     for (std::int64_t i = 0; i < table.files_a_row; ++i) {
-      paths.push_back(table.files.Path(first + i));
+      place.paths.push_back(table.files->Path(first + i));
     }
   }
-  return paths;
+  return place;
 }
 
 void ContentCheck::Ask(WorkerId worker, wire::BatchRequest& request) {
@@ -110,9 +123,9 @@ void ContentCheck::Check(Question question, OnChecked done) {
       continue;  // the trainer makes it anyway
     }
     const std::int64_t row = RowOf(question.keys[static_cast<std::size_t>(position)]);
-    std::vector<std::string> paths = PathsOf(row);
-    if (paths.empty()) continue;  // an array: its bytes came from here
-    Item& item = items->emplace_back(Item{position, row, std::move(paths), {}, {}});
+    Place place = PlaceOf(row);
+    if (place.paths.empty()) continue;  // an array: its bytes came from here
+    Item& item = items->emplace_back(Item{position, row, std::move(place), {}, {}});
     const auto told = std::ranges::find(question.witnesses, position, &wire::Witness::position);
     if (told != question.witnesses.end()) item.theirs = told->file;
   }
@@ -126,7 +139,7 @@ void ContentCheck::Check(Question question, OnChecked done) {
         item.difference = "that worker does not tell what the file is";
         continue;
       }
-      const Result<FileWitness> ours = WitnessOf(item.paths, item.theirs->whole != 0);
+      const Result<FileWitness> ours = WitnessOf(item.place, item.theirs->whole != 0);
       item.difference =
           ours.ok() ? Difference(*ours, *item.theirs, same_host) : ours.status().message();
     }
@@ -156,7 +169,7 @@ void ContentCheck::Finish(const Question& question, const std::vector<Item>& ite
     vouched[static_cast<std::size_t>(item.row)] = item.difference.empty();
     if (item.difference.empty()) continue;
     const std::string what =
-        "has not the trainer's file " + NamesOf(item.paths) + ": " + item.difference;
+        "has not the trainer's file " + NamesOf(item.place.paths) + ": " + item.difference;
     const std::string text = question.where + " " + what;
     if (unfit_.emplace(question.worker, what).second && FirstTime(question.where)) {
       LogWarning(text + kRemedy);

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/file_witness.h"
 #include "base/graph.h"
 #include "net/reactor.h"
 #include "schemas/wire/message.h"
+#include "schemas/wire/range_table.h"
 #include "trainer_client/session/blob_store.h"
 
 namespace headrace::client {
@@ -56,13 +58,21 @@ class ContentCheck {
   // Those workers, each with what it has not.
   [[nodiscard]] const std::map<WorkerId, std::string>& all_unfit() const { return unfit_; }
   // The paths of the row's files; empty: an array.
-  [[nodiscard]] std::vector<std::string> PathsOf(std::int64_t row) const;
+  [[nodiscard]] std::vector<std::string> PathsOf(std::int64_t row) const {
+    return PlaceOf(row).paths;
+  }
+
+  // Where a row's bytes are: files, or a range of one.
+  struct Place {
+    std::vector<std::string> paths;
+    std::optional<FileRange> range = std::nullopt;
+  };
 
  private:
   struct Item {
     std::int32_t position;
     std::int64_t row;
-    std::vector<std::string> paths;  // of the row's files
+    Place place;
     std::optional<FileWitness> theirs;
     std::string difference;  // found out
   };
@@ -70,8 +80,10 @@ class ContentCheck {
     std::int64_t first_row;
     std::int64_t rows;
     std::int64_t files_a_row;
-    wire::FileTableView files;
+    std::optional<wire::FileTableView> files;
+    std::optional<wire::RangeTableView> ranges;  // in place of files
   };
+  [[nodiscard]] Place PlaceOf(std::int64_t row) const;
   [[nodiscard]] std::int64_t RowOf(std::int64_t key) const;
   void Finish(const Question& question, const std::vector<Item>& items, const OnChecked& done);
 

@@ -160,6 +160,58 @@ TEST_F(ContentCheckTest, EachFileOfARowCounts) {
   EXPECT_THAT(differ[0].message, HasSubstr("/here/7: "));
 }
 
+// Samples that are ranges of one shard: each is compared by its own bytes.
+TEST_F(ContentCheckTest, ARangeIsComparedByItsOwnBytes) {
+  const std::string shard = Folder("here") + "/shard";
+  std::string content(30'000, 'a');
+  std::ofstream(shard, std::ios::binary) << content;
+  const std::uint32_t ends[] = {static_cast<std::uint32_t>(shard.size())}, none[] = {0};
+  const std::uint64_t row_ends[] = {3}, firsts[] = {0, 10'000, 20'000};
+  const std::uint32_t sizes[] = {10'000, 10'000, 10'000};
+  const std::int64_t labels[] = {0, 0, 0};
+  const auto bytes = std::make_shared<Bytes>(*wire::EncodeRangeTable({.root = "",
+                                                                      .shard_pool = shard,
+                                                                      .shard_ends = ends,
+                                                                      .version_pool = "",
+                                                                      .version_ends = none,
+                                                                      .row_ends = row_ends,
+                                                                      .firsts = firsts,
+                                                                      .sizes = sizes,
+                                                                      .labels = labels}));
+  const BlobStore blobs(std::map<BlobHash, Blob>{{BlobHash(2), Blob{*bytes, bytes}}});
+  Plan plan;
+  plan.leaves = {{.source = "file_ranges", .rows = 3, .table = BlobHash(2), .arrays = {}}};
+  RunOn(*reactor_, [&] {
+    check_ = std::make_unique<ContentCheck>(reactor_, plan, blobs, std::span<const std::int64_t>());
+  });
+  wire::BatchRequest request;
+  request.keys = {0, 1, 2};
+  RunOn(*reactor_, [&] { check_->Ask(WorkerId(1), request); });
+  EXPECT_EQ(request.witness.size(), 3U);
+  content[10'000] = 'b';  // the first byte of row 1
+  const std::string other = Folder("there") + "/shard";
+  std::ofstream(other, std::ios::binary) << content;
+  ContentCheck::Question question{.worker = WorkerId(1),
+                                  .where = "worker 7 on node3",
+                                  .keys = request.keys,
+                                  .positions = request.witness};
+  for (const std::int32_t position : request.witness) {
+    const FileRange range{firsts[position], sizes[position]};
+    question.witnesses.push_back({position, *ReadWitness(other, range, false)});
+  }
+  std::promise<std::vector<wire::SampleFailure>> found;
+  RunOn(*reactor_, [&] {
+    check_->Check(std::move(question), [&](std::vector<wire::SampleFailure> differ) {
+      found.set_value(std::move(differ));
+    });
+  });
+  const std::vector<wire::SampleFailure> differ = found.get_future().get();
+  ASSERT_EQ(differ.size(), 1U);
+  EXPECT_EQ(differ[0].position, 1);
+  EXPECT_THAT(differ[0].message, HasSubstr("has not the trainer's file " + shard));
+  RunOn(*reactor_, [this] { check_.reset(); });  // before the blobs that it looks at
+}
+
 TEST_F(ContentCheckTest, AWorkerThatTellsNothingIsNotBelieved) {
   const auto differ = Check(WorkerId(1), "here", Ask(WorkerId(1)), /*tells=*/false);
   EXPECT_EQ(differ.size(), std::size_t{kRows});

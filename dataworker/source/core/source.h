@@ -145,6 +145,8 @@ class SourceRegistry {
     IoExecutor* io = nullptr;
     // For objects in stores. Outlives the sources, or is stopped before. nullptr: there is none.
     remote::ObjectClient* objects = nullptr;
+    // For how long answers are believed. Outlives the sources.
+    Clock* clock = &Clock::Real();
   };
   using Factory =
       std::function<Result<std::unique_ptr<Source>>(const SourceLeaf&, const Environment&)>;

@@ -14,6 +14,7 @@
 #include "base/file_group.h"
 #include "dataworker/source/core/fake_slow_source.h"
 #include "dataworker/source/core/source_fixture.h"
+#include "dataworker/source/ranges/range_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "remote/http_fixture.h"
@@ -125,6 +126,55 @@ struct RemoteObjects {
   }
 };
 
+// Ranges of two shards.
+std::string ShardOfRows(std::int64_t first, std::int64_t end, std::vector<ShardRow>& rows) {
+  std::string bytes;
+  for (std::int64_t row = first; row < end; ++row) {
+    const std::string text = "4 " + std::to_string(row + 1) + "\n" + std::string(100, 'x');
+    bytes += "between";
+    rows.push_back({bytes.size(), static_cast<std::uint32_t>(text.size()), row * 10});
+    bytes += text;
+  }
+  return bytes;
+}
+
+struct RangesOfFiles {
+  TemporaryDirectory directory;
+  BlobMap blobs;
+  SourceLeaf leaf;
+  RangesOfFiles() {
+    std::vector<TestShard> shards = {{"a.tar", "", {}}, {"b.tar", "", {}}};
+    directory.Write("a.tar", ShardOfRows(0, 3, shards[0].rows));
+    directory.Write("b.tar", ShardOfRows(3, kRows, shards[1].rows));
+    leaf = {.source = "file_ranges",
+            .rows = kRows,
+            .table = blobs.Add(RangeTableOf(directory.path(), shards)),
+            .arrays = {}};
+  }
+};
+
+struct RangesOfFilesElsewhere : RangesOfFiles {};
+
+struct RangesOfObjects {
+  BlobMap blobs;
+  SourceLeaf leaf;
+  std::vector<TestShard> shards = {{"a.tar", "\"etag\"", {}}, {"b.tar", "\"etag\"", {}}};
+  const std::string a = ShardOfRows(0, 3, shards[0].rows);
+  const std::string b = ShardOfRows(3, kRows, shards[1].rows);
+  remote::FakeHttp server{[this](const remote::FakeHttp::Query& query) {
+    return remote::ReplyWith(query, query.target.ends_with("a.tar") ? a : b, "\"etag\"");
+  }};
+  remote::ObjectClient client{remote::OptionsFor(server)};
+  RangesOfObjects() {
+    const std::string base = server.url() + "/data/";
+    leaf = {.source = "object_ranges",
+            .args = {{"base", base}},
+            .rows = kRows,
+            .table = blobs.Add(RangeTableOf(base, shards)),
+            .arrays = {}};
+  }
+};
+
 template <typename Kind>
 class SourceContract : public ::testing::Test {
  protected:
@@ -146,7 +196,7 @@ class SourceContract : public ::testing::Test {
   }
   Result<std::unique_ptr<Source>> Make(const SourceLeaf& leaf, const BlobLookup& lookup) {
     SourceRegistry::Environment environment{lookup, ReadTextHeader, {}, &TestIo(), nullptr};
-    if constexpr (std::is_same_v<Kind, RemoteObjects>) environment.objects = &kind_.client;
+    if constexpr (requires { kind_.client; }) environment.objects = &kind_.client;
     return registry_.Make(leaf, environment);
   }
   // Lets a slow source answer.
@@ -162,7 +212,8 @@ class SourceContract : public ::testing::Test {
     return answers.Wait(0);
   }
   RowAnswer Get(Ask ask, std::int64_t row) {
-    if constexpr (!std::is_same_v<Kind, FilesElsewhere>) {
+    if constexpr (!std::is_same_v<Kind, FilesElsewhere> &&
+                  !std::is_same_v<Kind, RangesOfFilesElsewhere>) {
       if (auto now = source_->Now(ask, row, buffer_)) return *now;
     }
     return Later(ask, row);
@@ -182,7 +233,8 @@ class SourceContract : public ::testing::Test {
   ScratchBuffer buffer_;
 };
 using Kinds =
-    ::testing::Types<Files, FilesElsewhere, PairsOfFiles, ImageArrays, SlowObjects, RemoteObjects>;
+    ::testing::Types<Files, FilesElsewhere, PairsOfFiles, ImageArrays, SlowObjects, RemoteObjects,
+                     RangesOfFiles, RangesOfFilesElsewhere, RangesOfObjects>;
 TYPED_TEST_SUITE(SourceContract, Kinds);
 
 constexpr Ask kAll[] = {Ask::kIdentity, Ask::kSpec, Ask::kBytes, Ask::kWitness, Ask::kWholeWitness};

@@ -55,7 +55,7 @@ class FileGroups final : public FileSource {
   Status Identify(std::int64_t row, RowAnswer& answer, Pace& pace) const {
     std::vector<ContentIdentity> identities;
     for (int file = 0; file < files(); ++file) {
-      HR_TRY(const ContentIdentity identity, reader().Identify(PathOf(row, file), pace));
+      HR_TRY(const ContentIdentity identity, reader().Identify({.path = PathOf(row, file)}, pace));
       identities.push_back(identity);
     }
     answer.sample.content = Join(identities);
@@ -65,7 +65,8 @@ class FileGroups final : public FileSource {
   Status Describe(std::int64_t row, ScratchBuffer& buffer, RowAnswer& answer, Pace& pace) const {
     for (int file = 0; file < files(); ++file) {
       const std::string path = PathOf(row, file);
-      HR_TRY(const TensorSpec spec, reader().Describe(path, buffer, &answer.bytes_read, pace));
+      HR_TRY(const TensorSpec spec,
+             reader().Describe({.path = path}, buffer, &answer.bytes_read, pace));
       if (file > 0 && spec != answer.spec) {
         return Unsupported(path + " is " + spec.ToString() + ", and " + PathOf(row) + " is " +
                            answer.spec.ToString());
@@ -80,7 +81,7 @@ class FileGroups final : public FileSource {
     std::vector<std::size_t> sizes;
     std::vector<ContentIdentity> identities;
     for (int file = 0; file < files(); ++file) {
-      HR_TRY(FileReader::Opened next, reader().Open(PathOf(row, file), pace));
+      HR_TRY(FileReader::Opened next, reader().Open({.path = PathOf(row, file)}, pace));
       opened.push_back(std::move(next));
       sizes.push_back(opened.back().size);
       identities.push_back(opened.back().content);
@@ -104,7 +105,7 @@ class FileGroups final : public FileSource {
     std::vector<FileWitness> witnesses;
     for (int file = 0; file < files(); ++file) {
       HR_TRY(const FileWitness witness,
-             reader().BearWitness(PathOf(row, file), whole, &answer.bytes_read, pace));
+             reader().BearWitness({.path = PathOf(row, file)}, whole, &answer.bytes_read, pace));
       witnesses.push_back(witness);
     }
     answer.witness = JoinWitnesses(witnesses);

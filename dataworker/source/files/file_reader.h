@@ -4,17 +4,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/file_witness.h"
 #include "base/result.h"
 #include "dataworker/source/core/source.h"
 #include "dataworker/source/files/sample_file.h"
 
 namespace headrace::dataworker {
 
-// Answers what may be asked of one file (Ask), with or without waiting for its device. Where a call
+// Where a sample's bytes are: a whole file, or a range of a shard.
+struct FilePlace {
+  std::string path;
+  std::optional<FileRange> range = std::nullopt;  // empty: the whole file
+  // Of a shard when its samples were listed (wire::VersionOfFile): in another state it is refused,
+  // since the range may now hold another sample. Empty: any.
+  std::string_view version = {};
+};
+
+// Answers what may be asked of one place (Ask), with or without waiting for its device. Where a call
 // may not wait and gives up (Pace), its result means nothing. Errors are those of RowAnswer and name
 // the file. Thread-safe.
 class FileReader {
@@ -22,24 +34,33 @@ class FileReader {
   FileReader(std::vector<std::string> allowed_roots, HeaderReader read_header)
       : opener_(std::move(allowed_roots)), read_header_(std::move(read_header)) {}
 
-  // An open regular file of at most Source::kMaxEncodedBytes, and its state then.
+  // Answers any question of a sample with one place.
+  Status Fill(Ask ask, const FilePlace& place, ScratchBuffer& buffer, Pace& pace,
+              RowAnswer& answer) const;
+
+  // An open regular file, and what of it is a sample: at most Source::kMaxEncodedBytes.
   struct Opened {
     File file;
-    std::size_t size = 0;
-    ContentIdentity content;
+    std::uint64_t first = 0;  // where the sample begins
+    std::size_t size = 0;     // of the sample
+    ContentIdentity state;    // of the file then
+    ContentIdentity content;  // of the sample
   };
-  [[nodiscard]] Result<Opened> Open(const std::string& path, Pace& pace) const;
-  // Reads all of an open file. kUnavailable: it changed since it was opened, so that the bytes may
-  // be of two versions. REQUIRES: out.size() == opened.size.
+  [[nodiscard]] Result<Opened> Open(const FilePlace& place, Pace& pace) const;
+  // Reads all of an open sample. kUnavailable: its file changed since it was opened, so that the
+  // bytes may be of two versions. REQUIRES: out.size() == opened.size.
   static Status Read(const Opened& opened, const std::string& path, MutableByteSpan out,
                      Pace& pace);
 
-  [[nodiscard]] Result<ContentIdentity> Identify(const std::string& path, Pace& pace) const;
+  [[nodiscard]] Result<ContentIdentity> Identify(const FilePlace& place, Pace& pace) const;
   // Adds what it read to *bytes_read, as BearWitness.
-  [[nodiscard]] Result<TensorSpec> Describe(const std::string& path, ScratchBuffer& buffer,
+  [[nodiscard]] Result<TensorSpec> Describe(const FilePlace& place, ScratchBuffer& buffer,
                                             std::uint64_t* bytes_read, Pace& pace) const;
-  [[nodiscard]] Result<FileWitness> BearWitness(const std::string& path, bool whole,
+  [[nodiscard]] Result<FileWitness> BearWitness(const FilePlace& place, bool whole,
                                                 std::uint64_t* bytes_read, Pace& pace) const;
+
+  // Has the kernel read these bytes of a file ahead, if it can be opened. May wait.
+  void Expect(const std::string& path, FileRange range) const;
 
  private:
   const Opener opener_;

@@ -104,10 +104,11 @@ Status Opener::Stat(const std::string& path, struct stat& st, Pace& pace) const 
   return ::fstat(place.fd(), &st) == 0 ? Status() : FileStatus(errno, path);
 }
 
-Result<std::size_t> ReadStart(int fd, MutableByteSpan out, const std::string& path, Pace& pace) {
+Result<std::size_t> ReadFrom(int fd, std::uint64_t first, MutableByteSpan out,
+                             const std::string& path, Pace& pace) {
   std::size_t done = 0;
   while (done < out.size()) {
-    const ssize_t n = ReadAt(fd, out.data() + done, out.size() - done, done, pace);
+    const ssize_t n = ReadAt(fd, out.data() + done, out.size() - done, first + done, pace);
     if (n == 0) break;
     if (n < 0) {
       if (errno == EINTR) continue;

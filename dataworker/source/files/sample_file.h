@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,9 +62,9 @@ class Opener {
   mutable std::atomic<bool> warned_{false};
 };
 
-// Reads the file's bytes from its start: fewer at its end. `path` is for the message.
-[[nodiscard]] Result<std::size_t> ReadStart(int fd, MutableByteSpan out, const std::string& path,
-                                            Pace& pace);
+// Reads the file's bytes from `first` on: fewer at its end. `path` is for the message.
+[[nodiscard]] Result<std::size_t> ReadFrom(int fd, std::uint64_t first, MutableByteSpan out,
+                                           const std::string& path, Pace& pace);
 // Whether [from, to) is in memory, so that a read of it does not wait; looks at one byte a page
 // range of 64 KiB, because the kernel reads at least that far ahead. Sets `pace` if not.
 void CheckInMemory(int fd, std::size_t from, std::size_t to, Pace& pace);

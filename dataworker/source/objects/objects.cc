@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "base/secret.h"
 #include "dataworker/source/core/source.h"
+#include "dataworker/source/stores/store_args.h"
 #include "remote/object_client.h"
 #include "schemas/wire/message.h"
 
@@ -21,7 +21,6 @@ using What = ObjectRequest::What;
 // Most headers of pictures end before. Asked for by itself, a longer start would be a good part of a
 // small object, all of which comes after it.
 constexpr std::size_t kFirstBytes = 4096;
-constexpr std::int64_t kMostSeconds = 366LL * 24 * 3600;
 
 // The objects of a table of names, one a row, in a store that is reached by HTTP: "s3://" or
 // "https://". The worker reads them with what its own operator lets it do, and with its own
@@ -166,57 +165,14 @@ class Objects final : public Source {
   const Column label_{.dtype = DType::kI64, .row_shape = {}, .row_bytes = sizeof(std::int64_t)};
 };
 
-// What the plan says of the store.
-struct Said {
-  remote::StoreSpec store;
-  Duration valid_for{};
-};
-
-Result<Said> ReadArgs(const Args& args) {
-  Said said;
-  for (const auto& [name, value] : args) {
-    const auto* const text = std::get_if<std::string>(&value);
-    const auto* const number = std::get_if<std::int64_t>(&value);
-    if (name == "base" && text != nullptr) {
-      said.store.base = *text;
-    } else if (name == "endpoint" && text != nullptr) {
-      said.store.endpoint = *text;
-    } else if (name == "region" && text != nullptr) {
-      said.store.region = *text;
-    } else if (name == "addressing" && text != nullptr) {
-      said.store.addressing = *text;
-    } else if (name == "anonymous" && number != nullptr) {
-      said.store.anonymous = *number != 0;
-    } else if (name == "valid_seconds" && number != nullptr) {
-      said.valid_for = std::chrono::seconds(std::clamp<std::int64_t>(*number, 0, kMostSeconds));
-    } else {
-      return InvalidArgument("the source 'objects' has no such argument '" + name + "'");
-    }
-  }
-  return said;
-}
-
-// Whether the base lies below one of these, which are directories and bases.
-bool IsBelow(const std::string& base, const std::vector<std::string>& roots) {
-  return std::ranges::any_of(roots, [&](const std::string& root) {
-    return root.find("://") != std::string::npos &&
-           base.starts_with(root.ends_with('/') ? root : root + "/");
-  });
-}
-
 Result<std::unique_ptr<Source>> MakeObjects(const SourceLeaf& leaf,
                                             const SourceRegistry::Environment& environment) {
-  if (environment.objects == nullptr) return Unsupported("this worker reads no objects");
-  HR_TRY(const Said said, ReadArgs(leaf.args));
-  HR_TRY(remote::Store store, remote::Store::Make(said.store));
-  if (!environment.allowed_roots.empty() && !IsBelow(store.base(), environment.allowed_roots)) {
-    return Unsupported(store.base() + " lies below none of the places that the worker may read");
-  }
+  HR_TRY(StoreArgs said, OpenStore(leaf, environment));
   BlobContent bytes = environment.blob(leaf.table);
   if (!bytes) return NotFound("the table of names of the plan is missing");
   HR_TRY(wire::FileTableView view, wire::FileTableView::Open(*bytes));
   return std::unique_ptr<Source>(std::make_unique<Objects>(
-      std::move(bytes), std::move(view), std::move(store), said.valid_for, environment));
+      std::move(bytes), std::move(view), std::move(said.store), said.valid_for, environment));
 }
 
 }  // namespace

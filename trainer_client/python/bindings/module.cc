@@ -8,6 +8,7 @@
 #include "trainer_client/python/bindings/objects.h"
 #include "trainer_client/python/bindings/plan.h"
 #include "trainer_client/python/bindings/session.h"
+#include "trainer_client/python/bindings/shards.h"
 #include "trainer_client/python/bindings/stats.h"
 
 NB_MODULE(_client, module) {
@@ -17,6 +18,7 @@ NB_MODULE(_client, module) {
   headrace::python::AddErrors(module);
   headrace::python::AddBlobs(module);
   headrace::python::AddObjects(module);
+  headrace::python::AddShards(module);
   headrace::python::AddPlans(module);
   headrace::python::AddBatches(module);
   headrace::python::AddSessions(module);

@@ -4,6 +4,7 @@
     import headrace; headrace.install()  the same from inside a program
     headrace.DataLoader(...)             torch's DataLoader, with rng= and a resumable state
     headrace.open_dataset("s3://...")    images in a bucket, as ImageFolder has them on disk
+    headrace.open_dataset("*.tar")       images in tars (WebDataset's layout), map-style
     @headrace.pure                       declares that a function or class keeps nothing
 
 Importing this package imports neither torch nor the native client; both come with the first use.
@@ -29,7 +30,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .loader.dataloader import DataLoader
-    from .objects import open_dataset
+    from .shards import open_dataset
 
 __all__ = [
     "CoordinatorUnavailable",
@@ -65,7 +66,7 @@ def __getattr__(name: str) -> Any:
 
         return DataLoader
     if name == "open_dataset":
-        from .objects import open_dataset
+        from .shards import open_dataset
 
         return open_dataset
     raise AttributeError(f"module 'headrace' has no attribute {name!r}")

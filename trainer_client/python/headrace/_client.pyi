@@ -71,6 +71,30 @@ class ObjectReader:
     def look(self, name: str) -> tuple[int, str]:
         """Size and version; an empty one: the store tells none."""
 
+class TarScan:
+    """Lists a tar from pieces of it (trainer_client/shards/tar_scan.h). One thread at a time."""
+
+    def __init__(
+        self, size: int, images: Sequence[str], targets: Sequence[str], kept: str
+    ) -> None: ...
+    def wants(self) -> tuple[int, int] | None:
+        """Where bytes are wanted next, and how many at least. None: it is over."""
+    def take(self, bytes: Buffer) -> None:
+        """Raises HeadraceError and ValueError."""
+    def samples(self) -> dict[str, builtins.bytes]:
+        """The arrays of TarSamples, as bytes."""
+
+def encode_range_table(
+    root: str,
+    shards: Sequence[str],
+    versions: Sequence[str],
+    row_ends: Buffer,
+    firsts: Buffer,
+    sizes: Buffer,
+    labels: Buffer,
+) -> Blob:
+    """For the leaf's `table` (schemas/wire/range_table.h). Raises ValueError."""
+
 def build_torch_exp(
     exp: Callable[[memoryview], Buffer], ranges: Sequence[tuple[float, float, bool]]
 ) -> Blob:

@@ -1,4 +1,4 @@
-"""The leaf of a data set of objects in a store: workers read them by themselves."""
+"""The leaves of data sets of open_dataset: workers read their images by themselves."""
 
 from typing import Any
 
@@ -7,12 +7,16 @@ import numpy as np
 from ..native import binding
 from ..native.plan import Leaf, NotNative
 from ..objects import ObjectFolder
+from ..shards import ShardDataset
 from .fingerprint import Fingerprint
+from .shard_leaf import leaf_of_shards
 
 
 def leaf_of(dataset: Any, seen: Fingerprint) -> Leaf | None:
     """None: it is none. Its lists are immutable, so that they are what they were if they are the same.
     Raises NotNative."""
+    if type(dataset) is ShardDataset:
+        return leaf_of_shards(dataset, seen)
     if type(dataset) is not ObjectFolder:
         return None
     if getattr(type(dataset).__getitem__, "__module__", "") != ObjectFolder.__module__:

@@ -1,6 +1,6 @@
-"""Data sets of objects in stores: headrace.open_dataset."""
+"""Data sets of objects in stores."""
 
 from .folder import ObjectFolder
-from .opening import open_dataset
+from .opening import open_folder
 
-__all__ = ["ObjectFolder", "open_dataset"]
+__all__ = ["ObjectFolder", "open_folder"]

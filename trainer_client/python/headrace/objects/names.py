@@ -43,7 +43,7 @@ class PackedNames(Sequence[str]):
             return [self[i] for i in range(*index.indices(len(self)))]
         row = range(len(self))[index]
         begin = self.ends[row - 1] if row else 0
-        return self.pool[begin : self.ends[row]].tobytes().decode()
+        return self.pool[begin : self.ends[row]].tobytes().decode(errors="surrogateescape")
 
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))

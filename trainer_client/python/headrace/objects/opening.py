@@ -1,4 +1,4 @@
-"""headrace.open_dataset."""
+"""Opening folders of objects: a part of headrace.open_dataset."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from .order import by_class, joined
 from .store import Store, store_at
 
 
-def open_dataset(
+def open_folder(
     url: str,
     transform: Callable[..., Any] | None = None,
     target_transform: Callable[..., Any] | None = None,

@@ -1,0 +1,52 @@
+#include "dataworker/source/ranges/ranges.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/pass/digest.h"
+
+namespace headrace::dataworker {
+
+ContentIdentity IdentityOfRange(const ContentIdentity& shard, FileRange range) {
+  const std::uint64_t words[] = {shard.place[0], shard.place[1], range.first, range.size};
+  const ByteSpan bytes = std::as_bytes(std::span(words));
+  const Digest digest = DigestOf(std::span(&bytes, 1));
+  ContentIdentity made;
+  std::copy_n(digest.begin(), made.place.size(), made.place.begin());
+  made.version = shard.version;
+  return made;
+}
+
+std::vector<RangeRun> JoinNeighbours(const wire::RangeTableView& table,
+                                     std::span<const std::int64_t> rows,
+                                     std::vector<std::size_t> indexes) {
+  struct Row {
+    wire::RangeTableView::Range range;
+    std::size_t index;
+  };
+  std::vector<Row> sorted;
+  sorted.reserve(indexes.size());
+  for (const std::size_t index : indexes) sorted.push_back({table.At(rows[index]), index});
+  std::ranges::stable_sort(sorted, {}, [](const Row& row) {
+    return std::tuple(row.range.shard, row.range.first, row.range.size);
+  });
+  std::vector<RangeRun> runs;
+  for (const auto& [range, index] : sorted) {
+    const std::uint64_t end = range.first + range.size;
+    if (!runs.empty() && runs.back().shard == range.shard) {
+      RangeRun& run = runs.back();
+      const std::uint64_t run_end = run.span.first + run.span.size;
+      const std::uint64_t joined_end = std::max(run_end, end);
+      if (range.first <= run_end + kMostGap && joined_end - run.span.first <= kMostRun) {
+        run.span.size = joined_end - run.span.first;
+        run.indexes.push_back(index);
+        continue;
+      }
+    }
+    runs.push_back({range.shard, {range.first, range.size}, {index}});
+  }
+  return runs;
+}
+
+}  // namespace headrace::dataworker
