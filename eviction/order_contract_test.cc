@@ -113,7 +113,7 @@ TEST_P(OrderContract, RefusesOnlyIfItSaysSo) {
 
 // An order that looks at all items for each event is at it for minutes here.
 TEST_P(OrderContract, ManyItemsTakeNoLonger) {
-  constexpr std::uint64_t kItems = 100'000;
+  constexpr std::uint64_t kItems = 50'000;
   ModelCache cache = CacheWith(GetParam(), kItems);
   for (std::uint64_t i = 0; i < 2 * kItems; ++i) {
     const ItemId id = i < kItems ? i : (i * 7919) % (2 * kItems);

@@ -27,6 +27,13 @@ std::size_t ChunkBytesFor(std::uint64_t budget, std::size_t largest) {
   return std::max(RoundDown(wanted, kPage), 4 * kPage);
 }
 
+// Of null it is the number of chunks.
+std::size_t IndexOf(const std::vector<std::shared_ptr<Chunk>>& chunks, const Chunk* chunk) {
+  const auto at =
+      std::ranges::find_if(chunks, [chunk](const auto& each) { return each.get() == chunk; });
+  return static_cast<std::size_t>(at - chunks.begin());
+}
+
 }  // namespace
 
 Chunk::Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<MemoryBudget> quota, JobId owner,
@@ -96,18 +103,12 @@ std::size_t ChunkStore::FindEvictable() const {
     if (Attached(chunk.user())) return IdleChunks::State::kUsedAgain;
     return chunk.filling_ == 0 ? IdleChunks::State::kIdle : IdleChunks::State::kBusy;
   };
-  if (const Chunk* first = idle_->First(state)) return IndexOf(first);
+  if (const Chunk* first = idle_->First(state)) return IndexOf(chunks_, first);
   // What a job found or stored while it went was not there yet.
   for (const auto& chunk : chunks_) {
     if (!chunk->idle_ && !Attached(chunk->user())) idle_->Add(*chunk);
   }
-  return IndexOf(idle_->First(state));
-}
-
-std::size_t ChunkStore::IndexOf(const Chunk* chunk) const {
-  const auto at =
-      std::ranges::find_if(chunks_, [chunk](const auto& each) { return each.get() == chunk; });
-  return static_cast<std::size_t>(at - chunks_.begin());
+  return IndexOf(chunks_, idle_->First(state));
 }
 
 ChunkStore::Evicted ChunkStore::Remove(std::size_t chunk) {
@@ -150,23 +151,14 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   return Remove(victim);
 }
 
-std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny() {
+std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny(bool even_if_they_fit) {
   const std::lock_guard lock(mutex_);
   std::uint64_t kept = 0;  // as in GiveUp
   for (const auto& chunk : chunks_) kept += chunk->size_ + chunk->live_ * kEntryOverhead;
-  if (kept <= budget_->limit) return std::nullopt;
-  return RemoveLeast();
-}
-
-std::optional<ChunkStore::Evicted> ChunkStore::GiveUpOne() {
-  const std::lock_guard lock(mutex_);
-  return RemoveLeast();
-}
-
-std::optional<ChunkStore::Evicted> ChunkStore::RemoveLeast() {
-  const std::size_t idle = IndexOf(idle_->First([this](const Chunk& chunk) {
+  if (kept <= budget_->limit && !even_if_they_fit) return std::nullopt;
+  const std::size_t idle = IndexOf(chunks_, idle_->First([this](const Chunk& chunk) {
     if (Attached(chunk.user())) return IdleChunks::State::kUsedAgain;
-    const bool in_use = InUse(chunks_[IndexOf(&chunk)]);
+    const bool in_use = InUse(chunks_[IndexOf(chunks_, &chunk)]);
     return in_use ? IdleChunks::State::kBusy : IdleChunks::State::kIdle;
   }));
   if (idle < chunks_.size()) return Remove(idle);

@@ -133,9 +133,8 @@ class ChunkStore {
   std::optional<Evicted> GiveUp(JobId job);
   // Returns a chunk that must go so that all of them fit the budget: of those that nobody uses now what
   // ended jobs have left, in the order's order, then the oldest. The caller does as with GiveUp.
-  std::optional<Evicted> GiveUpAny();
-  // The same, whether or not they fit.
-  std::optional<Evicted> GiveUpOne();
+  // `even_if_they_fit`: one goes in any case.
+  std::optional<Evicted> GiveUpAny(bool even_if_they_fit = false);
   // Changes the budget. It may be less than what is in use.
   void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
   // Notes that an entry of the chunk has left the index. Null: none has.
@@ -165,13 +164,11 @@ class ChunkStore {
   [[nodiscard]] Chunk* OpenChunk(JobId job, std::size_t need) const;
   [[nodiscard]] std::size_t NewChunkBytes(const Job& job, std::size_t need) const;
   [[nodiscard]] bool FitsQuota(const Job& job, std::size_t need) const;
-  [[nodiscard]] std::size_t FindEvictable() const;              // chunks_.size(): none
-  [[nodiscard]] std::size_t IndexOf(const Chunk* chunk) const;  // null: chunks_.size()
+  [[nodiscard]] std::size_t FindEvictable() const;  // chunks_.size(): none
   [[nodiscard]] bool Attached(JobId job) const;
   [[nodiscard]] std::size_t NeedOf(std::size_t bytes) const;
   [[nodiscard]] static bool InUse(const std::shared_ptr<Chunk>& chunk);
   Evicted Remove(std::size_t chunk);
-  std::optional<Evicted> RemoveLeast();
   void SetLimit(Job& job);
   void Sweep();
 

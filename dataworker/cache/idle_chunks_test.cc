@@ -44,15 +44,20 @@ class IdleChunksTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(IdleChunksTest, WhatTookTheLeastSecondsAByteGoesFirst) {
-  auto tier = Make();
-  for (const JobId job : {kJob, kOther, kThird}) tier->AddJob(job, kNoQuota);
-  ASSERT_EQ(Fill(*tier, kJob, 0, kHalf, milliseconds(10)), static_cast<int>(kHalf));
-  ASSERT_EQ(Fill(*tier, kOther, 1000, kHalf, milliseconds(1)), static_cast<int>(kHalf));
-  tier->RemoveJob(kJob);  // older, and ended first
-  tier->RemoveJob(kOther);
-  ASSERT_EQ(Fill(*tier, kThird, 2000, kHalf), static_cast<int>(kHalf));
-  EXPECT_EQ(Kept(*tier, kJob, kHalf, 0), static_cast<int>(kHalf));
-  EXPECT_LT(Kept(*tier, kOther, kHalf, 1000), static_cast<int>(kHalf) / 2);
+  for (const bool older_is_dear : {true, false}) {
+    SCOPED_TRACE(older_is_dear);
+    auto tier = Make();
+    for (const JobId job : {kJob, kOther, kThird}) tier->AddJob(job, kNoQuota);
+    const Duration dear = milliseconds(10), cheap = milliseconds(1);
+    Fill(*tier, kJob, 0, kHalf, older_is_dear ? dear : cheap);
+    Fill(*tier, kOther, 1000, kHalf, older_is_dear ? cheap : dear);
+    tier->RemoveJob(kJob);
+    tier->RemoveJob(kOther);
+    ASSERT_EQ(Fill(*tier, kThird, 2000, kHalf), static_cast<int>(kHalf));
+    const std::uint64_t first = older_is_dear ? 0 : 1000;
+    EXPECT_EQ(Kept(*tier, kJob, kHalf, first), static_cast<int>(kHalf));
+    EXPECT_LT(Kept(*tier, kJob, kHalf, 1000 - first), static_cast<int>(kHalf) / 2);
+  }
 }
 
 TEST_P(IdleChunksTest, WhatFewerJobsUsedGoesFirst) {

@@ -36,7 +36,7 @@ TEST(Value, AUseCountsHalfAfterFourCachesFullOfMisses) {
 
 TEST(Value, ANewcomerComesInOnlyForLessThanItIsWorth) {
   ModelCache cache = CacheWith("value", 2);
-  GoneAfter(cache, {Of(1, 1, 3), Of(1, 2, 3)});
+  for (const ItemId id : {1, 2}) cache.Ask(Of(1, id, 3), 0);  // at one moment
   EXPECT_EQ(GoneAfter(cache, {Of(2, 21, 2)}, 0), Ids());
   EXPECT_EQ(GoneAfter(cache, {Of(2, 22, 4)}, 0), (Ids{2})) << "the one of the set that came last";
   // Two bytes of 5 together against what goes for them: 3 and 4.
@@ -53,7 +53,8 @@ TEST(Value, WhatIsAskedForAgainAndAgainComesIn) {
 
 TEST(Value, NothingGoesForItsOwnDataSet) {
   ModelCache cache = CacheWith("value", 3);
-  GoneAfter(cache, {Of(1, 1, 1), Of(1, 2, 1), Of(2, 3, 50)});
+  for (const ItemId id : {1, 2}) cache.Ask(Of(1, id, 1), 0);
+  cache.Ask(Of(2, 3, 50), 0);
   EXPECT_EQ(GoneAfter(cache, {Of(1, 4, 10), Of(1, 5, 10)}, 1), Ids());
   EXPECT_EQ(GoneAfter(cache, {Of(3, 6, 10)}, 2), (Ids{2})) << "for another's";
 }

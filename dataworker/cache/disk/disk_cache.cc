@@ -139,7 +139,7 @@ class DiskCache final : public CacheTier {
       return index_.entries() * ChunkStore::kEntryOverhead + writes_.bytes();
     };
     while (takes() > most) {
-      const auto given_up = chunks_.GiveUpOne();
+      const auto given_up = chunks_.GiveUpAny(/*even_if_they_fit=*/true);
       if (!given_up) break;
       RemoveEvicted(*given_up);
     }
