@@ -56,8 +56,8 @@ class CacheTier {
   // Takes the answer to Fetch: the entry, or an empty pin for a miss.
   using OnFound = std::function<void(CachePin)>;
   // Is offered an entry that the tier gives up to meet a quota or to make room. The tier has
-  // forgotten it already; the bytes go with the pin, and what such entries took to make, 0: not known. Called on the thread whose call made the tier
-  // give it up, without a lock of the tier.
+  // forgotten it already; the bytes go with the pin. `cost`: what such entries took to make; 0: not
+  // known. Called on the thread whose call made the tier give it up, without a lock of the tier.
   using OnGivenUp = std::function<void(JobId owner, const CacheKey&, CachePin, Duration cost)>;
 
   enum class Refusal : std::uint8_t {

@@ -54,7 +54,10 @@ class Chunk {
   void SetUser(JobId job) {
     if (user_.load(std::memory_order_relaxed) == job.value) return;
     user_.store(job.value, std::memory_order_relaxed);
-    users_.fetch_or(std::uint64_t{1} << (job.value & 63), std::memory_order_relaxed);
+    const std::uint64_t bit = std::uint64_t{1} << (job.value & 63);
+    if ((users_.load(std::memory_order_relaxed) & bit) == 0) {
+      users_.fetch_or(bit, std::memory_order_relaxed);
+    }
   }
   [[nodiscard]] JobId user() const { return JobId(user_.load(std::memory_order_relaxed)); }
   // How many jobs stored or found something here, as far as 64 bits tell them apart.
@@ -72,8 +75,8 @@ class Chunk {
   const std::size_t size_;
   std::shared_ptr<ChunkBody> body_;
   std::atomic<std::int64_t> user_;
-  std::atomic<std::uint64_t>
-      users_;                     // a bit for each; those whose ids are equal modulo 64 share one
+  // A bit for each job; those whose ids are equal modulo 64 share one.
+  std::atomic<std::uint64_t> users_;
   std::atomic<int> filling_ = 0;  // entries that are allocated and not in the index yet
   // Guarded by ChunkStore::mutex_:
   std::size_t filled_ = 0;
