@@ -11,9 +11,11 @@
 #include "coordinator/policy/core/policy.h"
 #include "simulate/baseline/baseline.h"
 #include "simulate/engine.h"
+#include "simulate/eviction/experiment.h"
 #include "simulate/generate.h"
 #include "simulate/plot.h"
 #include "simulate/summary.h"
+#include "simulate/trace/csv.h"
 #include "simulate/trace/trace.h"
 
 namespace headrace::cli {
@@ -32,6 +34,8 @@ struct Options {
   double source_gbps = 0;
   bool json = false;
   std::string plot, jobs_out, timeline, cache_timeline;
+  std::string evictions;
+  int every = 1;
 };
 
 const std::map<std::string, simulate::GpuOrder> kOrders = {
@@ -135,6 +139,14 @@ Status Generate(simulate::GenerateOptions options, const Options& others) {
   return Status::Ok();
 }
 
+// DLCache's experiment on eviction, with the objects of a file.
+Status RunEvictions(const Options& options) {
+  HR_TRY(const std::string text, simulate::ReadFile(options.evictions));
+  HR_TRY(const simulate::ObjectSets sets, simulate::ObjectSets::Read(options.evictions, text));
+  std::fputs(EvictionTable(sets, options.every).c_str(), stdout);
+  return Status::Ok();
+}
+
 std::vector<std::string> Names() {
   std::vector<std::string> names = Policies().Names();
   for (const std::string& name : simulate::BaselineNames()) names.push_back(name);
@@ -171,6 +183,17 @@ void AddOptions(CLI::App& command, Options& o) {
           ->check(CLI::Range(1, 10'000'000))
           ->type_name("N");
   trace->excludes(generate);
+  command
+      .add_option(
+          "--evictions", o.evictions,
+          "Repeat DLCache's experiment on eviction instead, with its table of objects: a row "
+          "for each run (CSV) to standard output")
+      ->excludes(trace)
+      ->excludes(generate)
+      ->type_name("FILE");
+  command.add_option("--every", o.every, "With --evictions: one in so many runs")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   command.add_option("--policy", o.policy, "Who divides cores, cache and bandwidth; see below")
       ->check(CLI::IsMember(Names()))
       ->type_name("NAME")
@@ -286,13 +309,16 @@ void AddSimulate(CLI::App& app, Action& chosen) {
                   "  headrace simulate --trace trace.csv --gpus 64 --policy fixed --json");
   command->callback([&chosen, options, command] {
     const bool generates = command->count("--generate") > 0;
-    if (!generates && options->files.trace.empty()) {
-      throw CLI::RequiredError("--trace FILE or --generate N");
+    const bool evicts = !options->evictions.empty();
+    if (!generates && !evicts && options->files.trace.empty()) {
+      throw CLI::RequiredError("--trace FILE, --generate N or --evictions FILE");
     }
     options->assign.seed = options->engine.seed;
     options->engine.record_cache = !options->cache_timeline.empty();
-    chosen = [options, generates] {
-      const Status status = generates ? Generate(options->generate, *options) : Run(*options);
+    chosen = [options, generates, evicts] {
+      const Status status = evicts      ? RunEvictions(*options)
+                            : generates ? Generate(options->generate, *options)
+                                        : Run(*options);
       return status.ok() ? 0 : Fail(status);
     };
   });

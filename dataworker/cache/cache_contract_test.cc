@@ -284,7 +284,7 @@ TEST_P(CacheContract, WhatAQuotaTakesIsOfferedWithItsOwnerAndBytes) {
   auto cache = Make(8 << 20);
   std::map<std::uint64_t, JobId> offered;
   std::vector<CachePin> kept;
-  cache->SetOnGivenUp([&](JobId owner, const CacheKey& key, const CachePin& pin) {
+  cache->SetOnGivenUp([&](JobId owner, const CacheKey& key, const CachePin& pin, Duration) {
     const std::uint64_t inode = key.content.place[1];
     EXPECT_EQ(key.form, Key(inode).form);
     EXPECT_TRUE(Equal(pin.bytes(), Payload(inode, 0, 30'000)));

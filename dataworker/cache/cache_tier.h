@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/ids.h"
 #include "dataworker/cache/cache_entry.h"
 
@@ -55,9 +56,9 @@ class CacheTier {
   // Takes the answer to Fetch: the entry, or an empty pin for a miss.
   using OnFound = std::function<void(CachePin)>;
   // Is offered an entry that the tier gives up to meet a quota or to make room. The tier has
-  // forgotten it already; the bytes go with the pin. Called on the thread whose call made the tier
-  // give it up, without a lock of the tier.
-  using OnGivenUp = std::function<void(JobId owner, const CacheKey&, CachePin)>;
+  // forgotten it already; the bytes go with the pin. `cost`: what such entries took to make; 0: not
+  // known. Called on the thread whose call made the tier give it up, without a lock of the tier.
+  using OnGivenUp = std::function<void(JobId owner, const CacheKey&, CachePin, Duration cost)>;
 
   enum class Refusal : std::uint8_t {
     kNoRoom,  // also: this job may not, or the medium does not take it
@@ -82,9 +83,10 @@ class CacheTier {
     explicit operator bool() const { return tier_ != nullptr; }
     // REQUIRES: the claim is empty.
     [[nodiscard]] Refusal why() const { return why_; }
-    // Copies the payload into the entry. False: there is no room for it after all.
-    bool Commit(ByteSpan payload) {
-      return std::exchange(tier_, nullptr)->Store(job_, key_, payload);
+    // Copies the payload into the entry. False: there is no room for it after all. `cost`: what it
+    // took to make; 0: not known.
+    bool Commit(ByteSpan payload, Duration cost = {}) {
+      return std::exchange(tier_, nullptr)->Store(job_, key_, payload, cost);
     }
 
    private:
@@ -139,7 +141,7 @@ class CacheTier {
   [[nodiscard]] virtual std::vector<JobCacheStats> JobStats() const = 0;
 
  protected:
-  virtual bool Store(JobId job, const CacheKey& key, ByteSpan payload) = 0;
+  virtual bool Store(JobId job, const CacheKey& key, ByteSpan payload, Duration cost) = 0;
   virtual void Abandon(const CacheKey& key) = 0;
 };
 

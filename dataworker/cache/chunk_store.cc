@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataworker/cache/eviction_setting.h"
+#include "dataworker/cache/idle_chunks.h"
+
 namespace headrace::dataworker {
 namespace {
 
@@ -24,6 +27,13 @@ std::size_t ChunkBytesFor(std::uint64_t budget, std::size_t largest) {
   return std::max(RoundDown(wanted, kPage), 4 * kPage);
 }
 
+// Of null it is the number of chunks.
+std::size_t IndexOf(const std::vector<std::shared_ptr<Chunk>>& chunks, const Chunk* chunk) {
+  const auto at =
+      std::ranges::find_if(chunks, [chunk](const auto& each) { return each.get() == chunk; });
+  return static_cast<std::size_t>(at - chunks.begin());
+}
+
 }  // namespace
 
 Chunk::Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<MemoryBudget> quota, JobId owner,
@@ -33,7 +43,8 @@ Chunk::Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<MemoryBudget>
       owner_(owner),
       size_(size),
       body_(std::move(body)),
-      user_(owner.value) {
+      user_(owner.value),
+      users_(owner.valid() ? std::uint64_t{1} << (owner.value & 63) : 0) {
   budget_->used += size_;
   quota_->used += size_;
 }
@@ -44,10 +55,14 @@ Chunk::~Chunk() {
   quota_->used -= size_;
 }
 
-ChunkStore::ChunkStore(std::uint64_t budget_bytes, Medium medium)
+ChunkStore::ChunkStore(std::uint64_t budget_bytes, Medium medium,
+                       std::unique_ptr<eviction::EvictionOrder> order)
     : budget_(std::make_shared<MemoryBudget>(budget_bytes)),
       medium_(std::move(medium)),
-      chunk_bytes_(ChunkBytesFor(budget_bytes, medium_.largest_chunk)) {}
+      chunk_bytes_(ChunkBytesFor(budget_bytes, medium_.largest_chunk)),
+      idle_(std::make_unique<IdleChunks>(order ? std::move(order) : DefaultOrder(budget_bytes))) {}
+
+ChunkStore::~ChunkStore() = default;
 
 std::size_t ChunkStore::NeedOf(std::size_t bytes) const {
   return RoundUp(bytes + medium_.around_entry, kAlignment);
@@ -84,15 +99,26 @@ bool ChunkStore::Attached(JobId job) const {
 }
 
 std::size_t ChunkStore::FindEvictable() const {
-  for (std::size_t i = 0; i < chunks_.size(); ++i) {
-    if (!Attached(chunks_[i]->user()) && chunks_[i]->filling_ == 0) return i;
+  const auto state = [this](const Chunk& chunk) {
+    if (Attached(chunk.user())) return IdleChunks::State::kUsedAgain;
+    return chunk.filling_ == 0 ? IdleChunks::State::kIdle : IdleChunks::State::kBusy;
+  };
+  if (const Chunk* first = idle_->First(state)) return IndexOf(chunks_, first);
+  // What a job found or stored while it went was not there yet.
+  for (const auto& chunk : chunks_) {
+    if (!chunk->idle_ && !Attached(chunk->user())) idle_->Add(*chunk);
   }
-  return chunks_.size();
+  return IndexOf(chunks_, idle_->First(state));
 }
 
 ChunkStore::Evicted ChunkStore::Remove(std::size_t chunk) {
   Evicted evicted{.chunk = std::move(chunks_[chunk]), .entries = {}};
   evicted.entries = std::move(evicted.chunk->entries_);
+  if (evicted.chunk->cost_entries_ > 0) {
+    evicted.cost_of_entry =
+        evicted.chunk->cost_ / static_cast<std::int64_t>(evicted.chunk->cost_entries_);
+  }
+  idle_->Forget(*evicted.chunk);
   chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(chunk));
   return evicted;
 }
@@ -125,20 +151,17 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   return Remove(victim);
 }
 
-std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny() {
+std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny(bool even_if_they_fit) {
   const std::lock_guard lock(mutex_);
   std::uint64_t kept = 0;  // as in GiveUp
   for (const auto& chunk : chunks_) kept += chunk->size_ + chunk->live_ * kEntryOverhead;
-  if (kept <= budget_->limit) return std::nullopt;
-  return RemoveOldest();
-}
-
-std::optional<ChunkStore::Evicted> ChunkStore::GiveUpOldest() {
-  const std::lock_guard lock(mutex_);
-  return RemoveOldest();
-}
-
-std::optional<ChunkStore::Evicted> ChunkStore::RemoveOldest() {
+  if (kept <= budget_->limit && !even_if_they_fit) return std::nullopt;
+  const std::size_t idle = IndexOf(chunks_, idle_->First([this](const Chunk& chunk) {
+    if (Attached(chunk.user())) return IdleChunks::State::kUsedAgain;
+    const bool in_use = InUse(chunks_[IndexOf(chunks_, &chunk)]);
+    return in_use ? IdleChunks::State::kBusy : IdleChunks::State::kIdle;
+  }));
+  if (idle < chunks_.size()) return Remove(idle);
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     if (!InUse(chunks_[i])) return Remove(i);
   }
@@ -146,7 +169,8 @@ std::optional<ChunkStore::Evicted> ChunkStore::RemoveOldest() {
 }
 
 std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryId& id,
-                                                      std::size_t bytes, Evicted* evicted) {
+                                                      std::size_t bytes, Duration cost,
+                                                      Evicted* evicted) {
   const std::size_t need = NeedOf(bytes);
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
@@ -176,6 +200,11 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
   ++chunk->filling_;
   ++job->second.entries;
   chunk->entries_.push_back(id);
+  if (cost > Duration()) {
+    chunk->cost_ += cost;
+    ++chunk->cost_entries_;
+    chunk->cost_bytes_ += need;
+  }
   chunk->SetUser(job_id);
   budget_->used += kEntryOverhead;
   quota->used += kEntryOverhead;
@@ -193,6 +222,7 @@ std::shared_ptr<Chunk> ChunkStore::Adopt(std::shared_ptr<ChunkBody> body, std::s
   budget_->used += chunk->live_ * kEntryOverhead;
   nobodys->used += chunk->live_ * kEntryOverhead;
   chunks_.push_back(chunk);
+  idle_->Add(*chunk);
   return chunk;
 }
 
@@ -216,7 +246,9 @@ void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk) {
   const std::lock_guard lock(mutex_);
   const auto owner = jobs_.find(chunk->owner_);
   if (owner != jobs_.end()) --owner->second.entries;
-  if (--chunk->live_ == 0) std::erase(chunks_, chunk);
+  if (--chunk->live_ > 0) return;
+  idle_->Forget(*chunk);
+  std::erase(chunks_, chunk);
 }
 
 void ChunkStore::SetLimit(Job& job) { job.quota->limit = job.granted.value_or(job.asked); }
@@ -240,7 +272,12 @@ void ChunkStore::AddJob(JobId id, std::uint64_t quota) {
 void ChunkStore::RemoveJob(JobId id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
-  if (job != jobs_.end() && job->second.sessions > 0) --job->second.sessions;
+  if (job != jobs_.end() && job->second.sessions > 0 && --job->second.sessions == 0) {
+    idle_->NextMoment();
+    for (const auto& chunk : chunks_) {
+      if (chunk->user() == id) idle_->Add(*chunk);
+    }
+  }
   Sweep();
 }
 

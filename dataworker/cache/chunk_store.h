@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,8 +11,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "dataworker/cache/cache_tier.h"
+#include "eviction/core/order.h"
 
 namespace headrace::dataworker {
 
@@ -46,27 +49,49 @@ class Chunk {
   [[nodiscard]] const std::shared_ptr<ChunkBody>& body() const { return body_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] JobId owner() const { return owner_; }
-  // The last job that stored or found something here.
-  void SetUser(JobId job) { user_.store(job.value, std::memory_order_relaxed); }
+  // The last job that stored or found something here. Mostly it is the one before, and nothing is
+  // written: threads that find things here don't take the line from each other.
+  void SetUser(JobId job) {
+    if (user_.load(std::memory_order_relaxed) == job.value) return;
+    user_.store(job.value, std::memory_order_relaxed);
+    const std::uint64_t bit = std::uint64_t{1} << (job.value & 63);
+    if ((users_.load(std::memory_order_relaxed) & bit) == 0) {
+      users_.fetch_or(bit, std::memory_order_relaxed);
+    }
+  }
   [[nodiscard]] JobId user() const { return JobId(user_.load(std::memory_order_relaxed)); }
+  // How many jobs stored or found something here, as far as 64 bits tell them apart.
+  [[nodiscard]] int users() const { return std::popcount(users_.load(std::memory_order_relaxed)); }
   // Notes that the entry of an Allocate is in the index, where it is found when the chunk is given
   // up.
   void Filled() { filling_.fetch_sub(1, std::memory_order_release); }
 
  private:
   friend class ChunkStore;
+  friend class IdleChunks;
   const std::shared_ptr<MemoryBudget> budget_;
   const std::shared_ptr<MemoryBudget> quota_;
   const JobId owner_;
   const std::size_t size_;
   std::shared_ptr<ChunkBody> body_;
   std::atomic<std::int64_t> user_;
+  // A bit for each job; those whose ids are equal modulo 64 share one.
+  std::atomic<std::uint64_t> users_;
   std::atomic<int> filling_ = 0;  // entries that are allocated and not in the index yet
   // Guarded by ChunkStore::mutex_:
   std::size_t filled_ = 0;
   std::size_t live_ = 0;
   std::vector<EntryId> entries_;  // every entry ever placed here, for eviction
+  // Of the entries whose cost is known.
+  Duration cost_{};
+  std::size_t cost_entries_ = 0, cost_bytes_ = 0;
+  // IdleChunks':
+  std::uint64_t id_ = 0;  // 0: it has never been there
+  bool idle_ = false;     // it is there
+  int users_counted_ = 0;
 };
+
+class IdleChunks;  // idle_chunks.h
 
 // Places entries in chunks within the budget. Thread-safe. Owned by a tier.
 class ChunkStore {
@@ -78,7 +103,10 @@ class ChunkStore {
     std::size_t largest_chunk = 0;  // bytes
     std::size_t around_entry = 0;   // bytes that each entry takes beside its own
   };
-  ChunkStore(std::uint64_t budget_bytes, Medium medium);
+  // `order`: of what ended jobs have left; null: the default one.
+  ChunkStore(std::uint64_t budget_bytes, Medium medium,
+             std::unique_ptr<eviction::EvictionOrder> order = nullptr);
+  ~ChunkStore();
 
   // Where an entry may be written: `bytes` and what the medium has around them.
   struct Place {
@@ -89,11 +117,14 @@ class ChunkStore {
   struct Evicted {
     std::shared_ptr<Chunk> chunk;
     std::vector<EntryId> entries;
+    Duration cost_of_entry{};  // to make, in the mean; 0: not known
   };
 
-  // Allocates room for an entry of `bytes`. Empty: there is none now. If it gave up a chunk of a job that has gone (*evicted),
-  // the caller clears that chunk and tries again.
-  std::optional<Place> Allocate(JobId job, const EntryId& id, std::size_t bytes, Evicted* evicted);
+  // Allocates room for an entry of `bytes` that took `cost` to make (0: not known). Empty: there is none
+  // now. If it gave up a chunk of a job that has gone (*evicted), the caller clears that chunk and tries
+  // again. Which one goes first is the order's to say.
+  std::optional<Place> Allocate(JobId job, const EntryId& id, std::size_t bytes, Duration cost,
+                                Evicted* evicted);
   // Takes a chunk that was there before this process, with the room up to `filled` in use. Its entries
   // are nobody's: they stay until somebody needs their room. The caller keeps the chunk for its index.
   std::shared_ptr<Chunk> Adopt(std::shared_ptr<ChunkBody> body, std::size_t size,
@@ -103,11 +134,10 @@ class ChunkStore {
   // Returns a chunk that the job must give up to meet its quota, if there is one that nobody uses
   // now. The caller takes its entries out of the index and asks again.
   std::optional<Evicted> GiveUp(JobId job);
-  // Returns a chunk that must go so that all of them fit the budget, the oldest of those that nobody
-  // uses now. The caller does as with GiveUp.
-  std::optional<Evicted> GiveUpAny();
-  // The same of the oldest chunk, whether or not they fit.
-  std::optional<Evicted> GiveUpOldest();
+  // Returns a chunk that must go so that all of them fit the budget: of those that nobody uses now what
+  // ended jobs have left, in the order's order, then the oldest. The caller does as with GiveUp.
+  // `even_if_they_fit`: one goes in any case.
+  std::optional<Evicted> GiveUpAny(bool even_if_they_fit = false);
   // Changes the budget. It may be less than what is in use.
   void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
   // Notes that an entry of the chunk has left the index. Null: none has.
@@ -142,7 +172,6 @@ class ChunkStore {
   [[nodiscard]] std::size_t NeedOf(std::size_t bytes) const;
   [[nodiscard]] static bool InUse(const std::shared_ptr<Chunk>& chunk);
   Evicted Remove(std::size_t chunk);
-  std::optional<Evicted> RemoveOldest();
   void SetLimit(Job& job);
   void Sweep();
 
@@ -152,6 +181,7 @@ class ChunkStore {
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Chunk>> chunks_;  // oldest first
+  const std::unique_ptr<IdleChunks> idle_;
   std::map<JobId, Job> jobs_;  // with attached sessions, entries or a quota that was set
 };
 

@@ -58,6 +58,11 @@ class FakeSlowTier final : public CacheTier {
     --answering_;
     return true;
   }
+  // What each entry took to make, as it was stored.
+  [[nodiscard]] std::vector<Duration> costs() const {
+    const std::lock_guard lock(mutex_);
+    return costs_;
+  }
   [[nodiscard]] std::size_t open() const {
     const std::lock_guard lock(mutex_);
     return open_.size();
@@ -172,7 +177,7 @@ class FakeSlowTier final : public CacheTier {
   }
 
  protected:
-  bool Store(JobId job, const CacheKey& key, ByteSpan payload) override {
+  bool Store(JobId job, const CacheKey& key, ByteSpan payload, Duration cost) override {
     const std::uint64_t need = payload.size() + kOverhead;
     MakeRoom(job, need);
     const std::lock_guard lock(mutex_);
@@ -188,6 +193,7 @@ class FakeSlowTier final : public CacheTier {
       blob->bytes[random_() % payload.size()] ^= std::byte{1};
     }
     entries_[id] = {key.content, std::move(blob), HashBytes(payload), job, job};
+    costs_.push_back(cost);
     return true;
   }
   void Abandon(const CacheKey& key) override {
@@ -266,7 +272,7 @@ class FakeSlowTier final : public CacheTier {
   // REQUIRES: the lock is not held.
   void Offer(const EntryId& id, const Entry& entry) {
     if (!on_given_up_ || HashBytes(entry.blob->payload()) != entry.hash) return;
-    on_given_up_(entry.owner, {entry.content, id.form}, {entry.blob->payload(), entry.blob});
+    on_given_up_(entry.owner, {entry.content, id.form}, {entry.blob->payload(), entry.blob}, {});
   }
 
   // Guarded by mutex_ from here on.
@@ -309,6 +315,7 @@ class FakeSlowTier final : public CacheTier {
   std::unordered_map<EntryId, Entry, HashEntryId> entries_;
   std::map<JobId, Job> jobs_;
   std::vector<Open> open_;
+  std::vector<Duration> costs_;
 };
 
 }  // namespace headrace::dataworker

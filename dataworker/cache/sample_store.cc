@@ -25,9 +25,10 @@ SampleStore::SampleStore(std::vector<Tier> tiers, std::size_t most_fetches)
       budgets_(Budgets(tiers_)),
       gate_(std::make_shared<FetchGate>(most_fetches)) {
   for (std::size_t i = 0; i + 1 < tiers_.size(); ++i) {
-    tiers_[i].tier->SetOnGivenUp([this, i](JobId owner, const CacheKey& key, const CachePin& pin) {
-      Put(i + 1, tiers_.size(), owner, key, pin.bytes());
-    });
+    tiers_[i].tier->SetOnGivenUp(
+        [this, i](JobId owner, const CacheKey& key, const CachePin& pin, Duration cost) {
+          Put(i + 1, tiers_.size(), owner, key, pin.bytes(), cost);
+        });
   }
 }
 
@@ -95,10 +96,10 @@ std::uint64_t SampleStore::KeepTo(std::uint64_t most) {
 }
 
 bool SampleStore::Put(std::size_t first, std::size_t last, JobId job, const CacheKey& key,
-                      ByteSpan payload) {
+                      ByteSpan payload, Duration cost) {
   for (std::size_t tier = first; tier < last; ++tier) {
     CacheTier::Claim claim = tiers_[tier].tier->TryClaim(job, key, payload.size());
-    if (claim && claim.Commit(payload)) return true;
+    if (claim && claim.Commit(payload, cost)) return true;
   }
   return false;
 }
@@ -121,9 +122,9 @@ SampleStore::Claim SampleStore::TryClaim(JobId job, const CacheKey& key,
   return {*this, tier, std::move(claim), job, key};
 }
 
-bool SampleStore::Claim::Commit(ByteSpan payload) {
-  if (claim_.Commit(payload)) return true;
-  return store_.Put(tier_ + 1, store_.tiers_.size(), job_, key_, payload);
+bool SampleStore::Claim::Commit(ByteSpan payload, Duration cost) {
+  if (claim_.Commit(payload, cost)) return true;
+  return store_.Put(tier_ + 1, store_.tiers_.size(), job_, key_, payload, cost);
 }
 
 void SampleStore::Forget(const CacheKey& key) {

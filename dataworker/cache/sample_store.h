@@ -74,8 +74,8 @@ class SampleStore {
   class Claim {
    public:
     explicit operator bool() const { return static_cast<bool>(claim_); }
-    // False: no tier has room after all.
-    bool Commit(ByteSpan payload);
+    // False: no tier has room after all. `cost`: see CacheTier::Claim.
+    bool Commit(ByteSpan payload, Duration cost = {});
 
    private:
     friend class SampleStore;
@@ -121,7 +121,8 @@ class SampleStore {
              OnFound on_found);
   CacheTier::Claim ClaimFrom(std::size_t& tier, JobId job, const CacheKey& key, std::size_t bytes);
   // Stores in the fastest tier of [first, last) with room.
-  bool Put(std::size_t first, std::size_t last, JobId job, const CacheKey& key, ByteSpan payload);
+  bool Put(std::size_t first, std::size_t last, JobId job, const CacheKey& key, ByteSpan payload,
+           Duration cost = {});
   void Promote(std::size_t from, JobId job, const CacheKey& key, const CachePin& pin);
 
   const std::vector<Tier> tiers_;

@@ -50,7 +50,10 @@ class CacheLease {
    public:
     explicit operator bool() const { return mine_ || theirs_; }
     // False: there is no room for it after all, or no way to its owner.
-    bool Commit(ByteSpan entry) { return mine_ ? mine_->Commit(entry) : theirs_->Commit(entry); }
+    // `cost`: see CacheTier::Claim; its owner does not learn it.
+    bool Commit(ByteSpan entry, Duration cost = {}) {
+      return mine_ ? mine_->Commit(entry, cost) : theirs_->Commit(entry);
+    }
 
    private:
     friend class CacheLease;

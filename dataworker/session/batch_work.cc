@@ -273,7 +273,7 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   if (prefix) return MakeAndKeepPrefix(sample, *read, context);
   const CacheKey read_key{read->content, EntryForm()};
   if (auto claim = setup_.cache->TryClaim(read_key, read->bytes.size(), input.found)) {
-    claim.Commit(read->bytes);
+    claim.Commit(read->bytes, sample.cost.source);
   }
   return FromEncoded(sample, read->bytes, context);
 }
@@ -303,8 +303,9 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
     scratch.Release();
     return FromEncoded(sample, source.bytes, context);
   }
+  const SteadyTime begin = setup_.clock->Now();
   HR_RETURN_IF_ERROR(setup_.plan->runner().RunPrefix(source.bytes, context.ops, &context.payload));
-  claim.Commit(context.payload);
+  claim.Commit(context.payload, sample.cost.source + (setup_.clock->Now() - begin));
   const Status status = FromPayload(sample, context.payload, context);
   if (context.payload.capacity() > kKeptFileBytes) Bytes().swap(context.payload);
   return status;

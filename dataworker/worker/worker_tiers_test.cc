@@ -66,6 +66,8 @@ TEST_F(WorkerTiersTest, OneThreadWaitsForManySamplesOfASlowTierAndTheBitsAreTheS
   client_->Send(request);
   EXPECT_EQ(Made(request).cost.misses, static_cast<unsigned>(kFiles));
   EXPECT_EQ(slow_->Stats().entries, static_cast<std::uint64_t>(kFiles));
+  ASSERT_EQ(slow_->costs().size(), static_cast<std::size_t>(kFiles));
+  for (const Duration cost : slow_->costs()) EXPECT_GT(cost, Duration()) << "read and decoded";
   request = Request(AllKeys());
   client_->Send(request);
   AwaitOpen(kFiles);  // all at the same time, of one thread

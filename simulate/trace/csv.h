@@ -12,6 +12,9 @@
 // Tables of text, read from files that are not trusted.
 namespace headrace::simulate {
 
+// The whole text of a file. kNotFound, kResourceExhausted (more than 1 GiB).
+[[nodiscard]] Result<std::string> ReadFile(const std::string& path);
+
 // One row, with its file and line for error messages.
 class Row {
  public:

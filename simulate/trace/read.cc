@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30U;
 
+}  // namespace
+
 Result<std::string> ReadFile(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -24,8 +26,6 @@ Result<std::string> ReadFile(const std::string& path) {
   if (!stream) return NotFound(path + ": cannot be read");
   return std::move(text).str();
 }
-
-}  // namespace
 
 std::span<const Reader* const> Readers() {
   // The own format comes first, since its columns are the most specific.

@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOT_OURS = ("build", "__pycache__")
 CODE_FOLDERS = (
     "base",
+    "eviction",
     "schemas",
     "net",
     "ops",

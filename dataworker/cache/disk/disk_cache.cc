@@ -42,17 +42,20 @@ std::shared_ptr<Segment> DeletedBy(const std::shared_ptr<IoExecutor>& thread,
 
 class DiskCache final : public CacheTier {
  public:
-  DiskCache(const DiskCacheOptions& options, std::unique_ptr<SegmentFolder> folder)
+  DiskCache(const DiskCacheOptions& options, std::unique_ptr<SegmentFolder> folder,
+            std::unique_ptr<eviction::EvictionOrder> order)
       : budget_(options.budget),
         folder_(std::move(folder)),
         health_(options.rest),
-        chunks_(budget_, {.make_body =
-                              [this](std::size_t bytes) {
-                                return DeletedBy(writes_.thread(), folder_->Make(bytes));
-                              },
-                          .largest_chunk = static_cast<std::size_t>(
-                              std::max<std::uint64_t>(budget_ / kMostSegments, kLeastLargestChunk)),
-                          .around_entry = kRecordHeaderBytes}),
+        chunks_(budget_,
+                {.make_body =
+                     [this](std::size_t bytes) {
+                       return DeletedBy(writes_.thread(), folder_->Make(bytes));
+                     },
+                 .largest_chunk = static_cast<std::size_t>(
+                     std::max<std::uint64_t>(budget_ / kMostSegments, kLeastLargestChunk)),
+                 .around_entry = kRecordHeaderBytes},
+                std::move(order)),
         reads_(options.patience,
                [this](OpenReads::Read late) {
                  health_.Fail(DeadlineExceeded("a read takes too long"));
@@ -136,7 +139,7 @@ class DiskCache final : public CacheTier {
       return index_.entries() * ChunkStore::kEntryOverhead + writes_.bytes();
     };
     while (takes() > most) {
-      const auto given_up = chunks_.GiveUpOldest();
+      const auto given_up = chunks_.GiveUpAny(/*even_if_they_fit=*/true);
       if (!given_up) break;
       RemoveEvicted(*given_up);
     }
@@ -163,11 +166,11 @@ class DiskCache final : public CacheTier {
   }
 
  protected:
-  bool Store(JobId job, const CacheKey& key, ByteSpan payload) override {
+  bool Store(JobId job, const CacheKey& key, ByteSpan payload, Duration cost) override {
     std::optional<ChunkStore::Place> place;
     while (true) {
       ChunkStore::Evicted evicted;
-      place = chunks_.Allocate(job, EntryId::Of(key), payload.size(), &evicted);
+      place = chunks_.Allocate(job, EntryId::Of(key), payload.size(), cost, &evicted);
       if (place || !evicted.chunk) break;
       RemoveEvicted(evicted);
     }
@@ -240,7 +243,7 @@ class DiskCache final : public CacheTier {
           id, [&](const auto& each) { return each.place.chunk == evicted.chunk; });
       if (!entry) continue;
       if (const CachePin pin = on_given_up_ ? ReadGivenUp(id, *entry, *buffers_) : CachePin()) {
-        on_given_up_(evicted.chunk->owner(), {entry->content, id.form}, pin);
+        on_given_up_(evicted.chunk->owner(), {entry->content, id.form}, pin, evicted.cost_of_entry);
       }
       entry.reset();
       chunks_.Release(evicted.chunk);
@@ -275,8 +278,9 @@ class DiskCache final : public CacheTier {
 }  // namespace
 
 std::unique_ptr<CacheTier> MakeDiskCache(const DiskCacheOptions& options,
-                                         std::unique_ptr<SegmentFolder> folder) {
-  return std::make_unique<DiskCache>(options, std::move(folder));
+                                         std::unique_ptr<SegmentFolder> folder,
+                                         std::unique_ptr<eviction::EvictionOrder> order) {
+  return std::make_unique<DiskCache>(options, std::move(folder), std::move(order));
 }
 
 }  // namespace headrace::dataworker

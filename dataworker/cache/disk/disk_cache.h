@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "dataworker/cache/cache_tier.h"
 #include "dataworker/cache/disk/segment_folder.h"
+#include "eviction/core/order.h"
 
 namespace headrace::dataworker {
 
@@ -26,8 +27,10 @@ struct DiskCacheOptions {
 //   start   what an earlier process has left is found again. What it had not written is lost; a record
 //           that is not whole is never found, or fails its check
 //
-// Nothing is synchronised to the device: after a power cut the checks find what is missing.
-[[nodiscard]] std::unique_ptr<CacheTier> MakeDiskCache(const DiskCacheOptions& options,
-                                                       std::unique_ptr<SegmentFolder> folder);
+// Nothing is synchronised to the device: after a power cut the checks find what is missing. `order`: as
+// MakeMemoryCache's.
+[[nodiscard]] std::unique_ptr<CacheTier> MakeDiskCache(
+    const DiskCacheOptions& options, std::unique_ptr<SegmentFolder> folder,
+    std::unique_ptr<eviction::EvictionOrder> order = nullptr);
 
 }  // namespace headrace::dataworker

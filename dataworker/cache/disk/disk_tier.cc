@@ -3,6 +3,7 @@
 
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/disk/disk_cache.h"
+#include "dataworker/cache/eviction_setting.h"
 
 namespace headrace::dataworker {
 
@@ -23,16 +24,18 @@ void RegisterCacheDisk(CacheRegistry& registry) {
                     {.name = "readers",
                      .kind = Setting::Kind::kCount,
                      .value = "8",
-                     .help = "most reads at the same time"}},
+                     .help = "most reads at the same time"},
+                    EvictionSetting()},
        .make = [](std::uint64_t budget,
                   const Settings& settings) -> Result<std::unique_ptr<CacheTier>> {
          const std::int64_t readers = settings.Count("readers");
          if (readers < 1 || readers > 256) return InvalidArgument("readers: 1 to 256");
+         HR_TRY(auto order, OrderOf(settings, budget));
          HR_TRY(auto folder, SegmentFolder::Open(settings.Text("directory"), MakerOfPayloads()));
          return MakeDiskCache({.budget = budget,
                                .most_buffered = settings.Bytes("buffer"),
                                .readers = static_cast<int>(readers)},
-                              std::move(folder));
+                              std::move(folder), std::move(order));
        }});
 }
 

@@ -14,6 +14,7 @@
 #include "base/process/allowance.h"
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/chunk_store.h"
+#include "dataworker/cache/eviction_setting.h"
 #include "dataworker/cache/memory/mapped_memory.h"
 
 namespace headrace::dataworker {
@@ -22,11 +23,13 @@ namespace {
 // The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore.
 class MemoryCache final : public CacheTier {
  public:
-  explicit MemoryCache(std::uint64_t budget_bytes)
+  MemoryCache(std::uint64_t budget_bytes, std::unique_ptr<eviction::EvictionOrder> order)
       : budget_(budget_bytes),
-        store_(budget_bytes, {.make_body = &MappedMemory::Make,
-                              .largest_chunk = std::size_t{32} << 20,
-                              .around_entry = ScratchBuffer::kSlack}) {}
+        store_(budget_bytes,
+               {.make_body = &MappedMemory::Make,
+                .largest_chunk = std::size_t{32} << 20,
+                .around_entry = ScratchBuffer::kSlack},
+               std::move(order)) {}
 
   CacheLookup Find(JobId job, const CacheKey& key) override {
     const EntryId id = EntryId::Of(key);
@@ -120,12 +123,12 @@ class MemoryCache final : public CacheTier {
   }
 
  protected:
-  bool Store(JobId job, const CacheKey& key, ByteSpan payload) override {
+  bool Store(JobId job, const CacheKey& key, ByteSpan payload, Duration cost) override {
     const EntryId id = EntryId::Of(key);
     std::optional<ChunkStore::Place> place;
     while (true) {
       ChunkStore::Evicted evicted;
-      place = store_.Allocate(job, id, payload.size(), &evicted);
+      place = store_.Allocate(job, id, payload.size(), cost, &evicted);
       if (place || !evicted.chunk) break;
       RemoveEvicted(evicted);
     }
@@ -213,8 +216,8 @@ class MemoryCache final : public CacheTier {
         shard.entries.erase(found);
       }
       if (on_given_up_) {
-        on_given_up_(evicted.chunk->owner(), {entry.content, id.form},
-                     {entry.bytes, evicted.chunk});
+        on_given_up_(evicted.chunk->owner(), {entry.content, id.form}, {entry.bytes, evicted.chunk},
+                     evicted.cost_of_entry);
       }
       entry.chunk.reset();
       Drop(evicted.chunk);
@@ -230,19 +233,21 @@ class MemoryCache final : public CacheTier {
 
 }  // namespace
 
-std::unique_ptr<CacheTier> MakeMemoryCache(std::uint64_t budget_bytes) {
-  return std::make_unique<MemoryCache>(budget_bytes);
+std::unique_ptr<CacheTier> MakeMemoryCache(std::uint64_t budget_bytes,
+                                           std::unique_ptr<eviction::EvictionOrder> order) {
+  return std::make_unique<MemoryCache>(budget_bytes, std::move(order));
 }
 
 void RegisterCacheMemory(CacheRegistry& registry) {
-  registry.Add(
-      {.name = "memory",
-       .summary = "memory of the worker's process",
-       .settings = {},
-       .make = [](std::uint64_t budget, const Settings&) -> Result<std::unique_ptr<CacheTier>> {
-         HR_RETURN_IF_ERROR(CheckMemoryFits(budget));
-         return MakeMemoryCache(budget);
-       }});
+  registry.Add({.name = "memory",
+                .summary = "memory of the worker's process",
+                .settings = {EvictionSetting()},
+                .make = [](std::uint64_t budget,
+                           const Settings& settings) -> Result<std::unique_ptr<CacheTier>> {
+                  HR_RETURN_IF_ERROR(CheckMemoryFits(budget));
+                  HR_TRY(auto order, OrderOf(settings, budget));
+                  return MakeMemoryCache(budget, std::move(order));
+                }});
 }
 
 }  // namespace headrace::dataworker
