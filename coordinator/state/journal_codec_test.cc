@@ -33,8 +33,8 @@ class Draw {
   void Fill(ReviveJob& u) { One(u); }
   void Fill(RemoveJob& u) { One(u); }
   void Fill(AddSession& u) {
-    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay] = u;
-    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay);
+    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far] = u;
+    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far);
   }
   void Fill(RemoveSession& u) {
     auto& [job, session] = u;
@@ -77,10 +77,11 @@ class Draw {
   }
   void Fill(wire::WorkerInfo& info) {
     // A worker's own words have no pass, and the journal none.
-    auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers, pass] =
-        info;
+    auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers, pass,
+           share_from_bytes] = info;
     pass.clear();
-    All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers);
+    All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers,
+        share_from_bytes);
   }
   void Fill(wire::BadSample& sample) {
     auto& [data_set, row, name, cause, times, held_back] = sample;

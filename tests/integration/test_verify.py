@@ -242,7 +242,7 @@ def test_each_worker_of_a_pool(photos, tmp_path, same):
     found = {(row["path"], row["host"] == HOST): row for row in rows}
     assert len(found) == len(rows) == 4
     for (path, elsewhere), row in found.items():
-        assert row["ok"] == (same or not elsewhere), row
+        assert row["ok"] == (same or not elsewhere), json.dumps(row)
         assert bool(row["other_files"]) == (not same and elsewhere and path == "native")
     if not same:
         code = found["python", True]

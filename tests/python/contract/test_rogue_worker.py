@@ -49,17 +49,15 @@ class Noisy(Dataset):
 def pool(monkeypatch, tmp_path):
     """A worker here, and a rogue elsewhere."""
     python = tmp_path / "python"
-    run = f"exec {shlex.quote(sys.executable)} -c {shlex.quote(ROGUE)}"
+    # Of its worker's variables a stage keeps few: these are its own.
+    told = {"ROGUE_BEGIN": tmp_path / "begin", "ROGUE_MARK": tmp_path / "mark"}
+    words = [f"{name}={value}" for name, value in told.items()]
+    run = shlex.join(["exec", "env", *words, sys.executable, "-c", ROGUE])
     python.write_text(f'#!/bin/sh\n{run} "$3"\n')
     python.chmod(0o755)
     with starting_hosts(monkeypatch, tmp_path) as start:
         start("here")
-        start(
-            "elsewhere",
-            HEADRACE_PYTHON=str(python),
-            ROGUE_BEGIN=str(tmp_path / "begin"),
-            ROGUE_MARK=str(tmp_path / "mark"),
-        )
+        start("elsewhere", HEADRACE_PYTHON=str(python))
         yield Path(tmp_path)
 
 
