@@ -20,6 +20,7 @@ constexpr std::size_t kLine = 64;
 constexpr int kMostHelpers = 3;
 
 void CopyPastCaches(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes == 0) return;  // both may be null
   const std::size_t before = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % kLine);
   std::memcpy(to, from, before);
   to += before, from += before, bytes -= before;
