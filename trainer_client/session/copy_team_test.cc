@@ -29,9 +29,9 @@ Bytes SomeBytes(std::size_t count, std::uint64_t seed) {
 testing::AssertionResult Copies(CopyTeam& team, std::size_t bytes, std::size_t to_offset,
                                 std::size_t from_offset) {
   constexpr std::size_t kAround = 128;
-  const Bytes source = SomeBytes(bytes + from_offset, bytes + 1);
+  const Bytes source = SomeBytes(bytes + from_offset + 1, bytes + 1);  // so it is never null
   Bytes target(bytes + to_offset + kAround, std::byte{7});
-  const ByteSpan from = ByteSpan(source).subspan(from_offset);
+  const ByteSpan from = ByteSpan(source).subspan(from_offset, bytes);
   team.Copy(MutableByteSpan(target).subspan(to_offset, bytes), from);
   const auto untouched = [](std::byte byte) { return byte == std::byte{7}; };
   if (std::memcmp(target.data() + to_offset, from.data(), bytes) != 0) {
