@@ -35,6 +35,7 @@ Status CredentialKeeper::Look(SteadyTime now, std::int64_t wall_millis) {
     BeginCall(std::move(*call), now, wall_millis);
     return failure_;
   }
+  if (fixed != credentials_) ++generation_;
   credentials_ = std::move(fixed);
   renew_millis_ = 0;
   return {};
@@ -72,6 +73,7 @@ void CredentialKeeper::OnAnswer(const Result<std::string>& answer, SteadyTime no
   asking_ = false;
   if (read.ok()) {
     credentials_ = *read;
+    ++generation_;
     const std::int64_t lasts = std::max<std::int64_t>(read->expires_millis - wall_millis, 0);
     renew_millis_ = read->expires_millis == INT64_MAX
                         ? INT64_MAX
@@ -92,8 +94,8 @@ void CredentialKeeper::OnAnswer(const Result<std::string>& answer, SteadyTime no
   }
 }
 
-void CredentialKeeper::Renew() {
-  if (call_) return;
+void CredentialKeeper::Renew(std::uint64_t generation) {
+  if (call_ || generation != generation_) return;
   looked_up_ = SteadyTime::min();
   if (renew_millis_ > 0) {
     credentials_.reset();

@@ -47,8 +47,11 @@ class CredentialKeeper {
   }
   // After an OK Look that does not wait. nullopt: no place has any, and requests are not signed.
   [[nodiscard]] const std::optional<Credentials>& credentials() const { return credentials_; }
-  // A store has refused them as expired.
-  void Renew();
+  // Tells those that were there one after the other apart.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
+  // A store has refused those of `generation` as expired. If others have come since, nothing is done:
+  // many requests that were signed with the old ones fail together.
+  void Renew(std::uint64_t generation);
 
  private:
   void BeginCall(Result<CredentialCall> found, SteadyTime now, std::int64_t wall_millis);
@@ -56,6 +59,7 @@ class CredentialKeeper {
   const CredentialPlaces places_;
   const Rules rules_;
   std::optional<Credentials> credentials_;
+  std::uint64_t generation_ = 0;
   SteadyTime looked_up_ = SteadyTime::min();  // min: they are to be looked up
   std::int64_t renew_millis_ = 0;             // of what a service gave: when it is asked again
   std::optional<CredentialCall> call_;        // to be made, or on its way

@@ -143,13 +143,17 @@ TEST_F(CredentialKeeperTest, ItIsAskedSomeTimesWithPausesAndThenAnewAfterAWhile)
 TEST_F(CredentialKeeperTest, ThoseThatAStoreCallsExpiredAreReplaced) {
   EXPECT_TRUE(Look().ok() && Asks());
   Answer("ASIA1", "2026-11-28T20:00:00Z");
-  keeper_.Renew();
+  const std::uint64_t first = keeper_.generation();
+  keeper_.Renew(first);
   EXPECT_TRUE(Look().ok());
   EXPECT_TRUE(keeper_.waits());
   EXPECT_TRUE(Asks());
-  keeper_.Renew();  // by another request that was signed with the same
+  keeper_.Renew(first);  // by another request that was signed with the same
   Answer("ASIA2", "2026-11-28T21:00:00Z");
+  keeper_.Renew(first);  // by one that fails late
   EXPECT_TRUE(Look().ok());
+  EXPECT_FALSE(keeper_.waits());
+  EXPECT_FALSE(Asks());
   EXPECT_EQ(Key(), "ASIA2");
 }
 

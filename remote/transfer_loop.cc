@@ -210,6 +210,7 @@ Result<Transfer::Call> TransferLoop::CallOf(Job& job) {
   }
   const std::optional<Credentials>& credentials = keeper_.credentials();
   job.is_signed = WantsSignature(job) && credentials;
+  job.credentials = keeper_.generation();
   if (job.is_signed) {
     const std::string time = SigningTime(options_.clock->WallMillis() + ahead_millis_);
     headers.emplace_back("x-amz-content-sha256", kEmptyHash);
@@ -313,7 +314,7 @@ void TransferLoop::TryAgain(Job job, const Outcome& outcome, Verdict verdict,
   } else if (verdict == Verdict::kFailed || now + pause >= job.deadline || !budget_.Take()) {
     fetch.Fail(Failed(job, outcome, head));
   } else {
-    if (verdict == Verdict::kAgainRenewed) keeper_.Renew();
+    if (verdict == Verdict::kAgainRenewed) keeper_.Renew(job.credentials);
     if (verdict == Verdict::kAgainInTime && head.date_millis) {
       ahead_millis_ = *head.date_millis - options_.clock->WallMillis();
     }

@@ -48,6 +48,7 @@ class TransferLoop {
     SteadyTime deadline{};
     ObjectUrl url;
     bool is_signed = false;
+    std::uint64_t credentials = 0;  // generation of those that signed it
   };
   struct Running {
     Job job;
