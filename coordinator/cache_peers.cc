@@ -34,7 +34,7 @@ std::vector<wire::CachePeer> CachePeersOf(const State& state, const Job& job, co
     const Worker& worker = *state.FindWorker(id);
     if (worker.info.endpoints.empty() || !MayShare(worker.info, asker.info)) continue;
     if (peers.size() == wire::kMaxPeers) break;
-    peers.push_back({id, worker.info.endpoints.front(), grant.cache_bytes,
+    peers.push_back({id, worker.info.endpoints.front(), worker.info.cache_bytes,
                      PeerPassOf(worker.token, job.spec.job, asker.info.worker)});
   }
   return peers;

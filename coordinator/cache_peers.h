@@ -17,7 +17,8 @@ namespace headrace::coordinator {
 // They are those with room for the job's samples that run on the same host, for the same user, with the
 // same release. What a file's content is called holds on one host alone (ContentIdentity), and who may
 // read a file is a matter of the user. A worker in a container with a host name of its own is on a host
-// of its own. Pure.
+// of its own. A worker's weight is the size of its cache, not what this job may have of it. So the owner
+// of an entry does not depend on the job, nor on quotas. Pure.
 [[nodiscard]] std::vector<wire::CachePeer> CachePeersOf(const State& state, const Job& job,
                                                         const Worker& asker);
 

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/pass/pass.h"
 #include "coordinator/step_test_util.h"
@@ -35,13 +37,15 @@ class CachePeersTest : public testing::Test {
     tokens_[id] = token;
     return id;
   }
-  JobId OpenJob(const std::string& token, std::uint64_t cache_bytes = wire::kNoCacheBound) {
+  JobId OpenJob(const std::string& token, std::uint64_t cache_bytes = wire::kNoCacheBound,
+                std::int32_t wanted = 0) {
     wire::OpenJob open;
     open.token = token;
     open.name = "train.py";
     open.host = {"node1", "boot1", 1000, 5};
     open.version = cluster_.version;
     open.cache_bytes = cache_bytes;
+    open.wanted_workers = wanted;
     const JobId job = cluster_.Ask<wire::JobOpened>(open).job;
     wire::OpenSession session;
     session.job = job;
@@ -108,6 +112,50 @@ TEST_F(CachePeersTest, AHostThatIsNotKnownIsNobodys) {
   OpenJob("job token");
   EXPECT_THAT(PeersOf(a), IsEmpty());
   EXPECT_THAT(PeersOf(b), IsEmpty());
+}
+
+// Who owns an entry depends on no job: so what one job has made, any other finds.
+TEST_F(CachePeersTest, AreTheSameForEveryJobWhicheverWorkersItUses) {
+  cluster_.rules.plan.lease_all = false;
+  std::vector<WorkerId> workers;
+  for (int i = 0; i < 4; ++i) {
+    workers.push_back(Register("worker token " + std::to_string(i), Info(1'000'000 + 7'000 * i)));
+  }
+  const JobId first = OpenJob("job token 1", wire::kNoCacheBound, 1),
+              second = OpenJob("job token 2", wire::kNoCacheBound, 2);
+  for (const JobId job : {first, second}) {
+    ASSERT_LT(cluster_.state.FindJob(job)->leases.size(), workers.size());
+  }
+  for (const WorkerId worker : workers) {
+    const wire::WorkerDirective directive = cluster_.Heartbeat(worker);
+    ASSERT_EQ(directive.grants.size(), 2U);
+    for (const wire::JobGrant& grant : directive.grants) {
+      const Job& job = *cluster_.state.FindJob(grant.job);
+      EXPECT_EQ(grant.millicores > 0, job.leases.contains(worker));
+      const bool named = std::ranges::find(directive.jobs, grant.job) != directive.jobs.end();
+      EXPECT_EQ(named, grant.millicores > 0);
+      EXPECT_GT(grant.cache_bytes, 0U);
+      EXPECT_EQ(grant.data_set, directive.grants[0].data_set);
+      std::vector<WorkerId> all = {worker};
+      for (const wire::CachePeer& peer : grant.peers) {
+        all.push_back(peer.worker);
+        EXPECT_EQ(peer.cache_bytes, cluster_.state.FindWorker(peer.worker)->info.cache_bytes);
+      }
+      std::ranges::sort(all);
+      EXPECT_EQ(all, workers);
+    }
+  }
+  // Together they may have what the data set is worth, once.
+  std::uint64_t bytes = 0;
+  for (const wire::JobGrant& grant : cluster_.Heartbeat(workers[0]).grants) {
+    bytes += grant.cache_bytes;
+  }
+  EXPECT_LE(bytes, 1'000'000U);
+  // One that ends takes nothing with it.
+  cluster_.Send(wire::CloseJob{.job = second, .token = {}});
+  for (const WorkerId worker : workers) EXPECT_EQ(PeersOf(worker).size(), 3U);
+  cluster_.Take(WorkerEnded{workers[3], 0});
+  EXPECT_EQ(PeersOf(workers[0]).size(), 2U);
 }
 
 TEST_F(CachePeersTest, AllAreToldAtOnceWhenOneComesOrGoes) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "coordinator/cache_mates.h"
 #include "coordinator/cache_places.h"
 #include "coordinator/dataset_view.h"
 #include "coordinator/divide_caches.h"
@@ -211,14 +212,14 @@ class ClusterPlanner {
     }
     const Session* largest = CachedSession(wanting);
     if (!largest) return -1;
+    const DatasetView& known = *FindView(views_, *largest);
     const auto [at, is_new] =
-        datasets_.try_emplace(largest->dataset, static_cast<std::int32_t>(datasets_.size()));
+        datasets_.try_emplace(known.dataset, static_cast<std::int32_t>(datasets_.size()));
     if (is_new) {
       snapshot_.datasets.emplace_back();
       entry_sizes_.emplace_back();
     }
     Dataset& dataset = snapshot_.datasets[static_cast<std::size_t>(at->second)];
-    const DatasetView& known = views_.at(largest->dataset);
     const double each = KeepsEncoded(known) ? known.read_bytes
                         : entries > 0       ? bytes / entries
                                             : EntryGuess(terms.miss_bytes);
@@ -301,7 +302,7 @@ class ClusterPlanner {
         plan.jobs[i].reason = workers_.empty() ? "no worker" : "no worker that serves its host";
       }
     }
-    GrantCaches(allocation, dataset, plan);
+    GrantCaches(allocation, dataset, placed, plan);
     std::sort(plan.jobs.begin(), plan.jobs.end(),
               [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
     return plan;
@@ -328,17 +329,27 @@ class ClusterPlanner {
   }
 
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
-                   ClusterPlan& plan) const {
+                   const std::vector<PlacementJob>& placed, ClusterPlan& plan) const {
     std::vector<CachePlaces> places = PlacesOfDatasets();
     std::vector<CacheUser> users;
+    const CacheMates mates(state_, workers_);
     for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
       if (dataset[i] < 0) continue;
       const auto d = static_cast<std::size_t>(dataset[i]);
       const Job* const job = state_.FindJob(plan.jobs[i].job);
+      if (job->spec.cache_bytes > 0) {
+        mates.AddGrants(placed[i], entry_sizes_[d].bytes(), plan.jobs[i].grants);
+      }
       for (const auto& [id, grant] : plan.jobs[i].grants) AddPlace(places[d], i, *job, grant, id);
       const Session* session = CachedSession({&job, 1});
-      users.push_back({job, d, &plan.jobs[i].grants,
-                       session != nullptr && KeepsEncoded(views_.at(session->dataset))});
+      CacheUser user{job, d, &plan.jobs[i].grants};
+      if (session != nullptr) {
+        const DatasetView& known = *FindView(views_, *session);
+        user.name = known.dataset;
+        user.encoded = KeepsEncoded(known);
+        user.nodes = known.nodes;
+      }
+      users.push_back(user);
     }
     DivideCaches(state_, snapshot_.datasets, allocation.dataset_bytes, places, users);
     for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);

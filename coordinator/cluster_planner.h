@@ -29,8 +29,9 @@ struct PlanRules {
 
 struct JobPlan {
   JobId job;
-  std::map<WorkerId, wire::JobGrant> grants;  // the leases that should hold
-  std::string reason;                         // why there are none; empty: admitted
+  // The leases that should hold, and what the job may cache on workers without one: CacheMates.
+  std::map<WorkerId, wire::JobGrant> grants;
+  std::string reason;  // why there are none; empty: admitted
 };
 struct ClusterPlan {
   std::vector<JobPlan> jobs;  // all that run, ascending ids

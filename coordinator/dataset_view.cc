@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "coordinator/common_forms.h"
 #include "coordinator/estimate/cache_form.h"
 
 namespace headrace::coordinator {
@@ -75,6 +76,7 @@ double DatasetBytes(std::int64_t rows, double entry_bytes) {
 
 std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
   std::map<std::uint64_t, DatasetView> views;
+  const std::map<std::uint64_t, CommonForm> forms = CommonForms(state);
   std::unordered_map<WorkerId, double> granted;
   for (const auto& [id, job] : state.jobs()) {
     for (const auto& [worker, grant] : job.grants) {
@@ -84,9 +86,13 @@ std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
     const Job* const one = &job;
     const Session* session = CachedSession({&one, 1});
     if (session == nullptr) continue;
-    DatasetView& view = views[session->dataset];
+    const auto common = forms.find(session->dataset);
+    const std::uint64_t dataset = common == forms.end() ? session->dataset : common->second.dataset;
+    DatasetView& view = views[dataset];
+    if (common != forms.end()) view.nodes = common->second.nodes;
+    view.of_sessions.insert(session->dataset);
     if (view.session == nullptr || session->rows > view.session->rows) view.session = session;
-    view.dataset = session->dataset;
+    view.dataset = dataset;
     view.jobs.push_back(&job);
     for (const auto& [worker, grant] : job.grants) {
       view.encoded = view.encoded || grant.cache_encoded;
@@ -120,6 +126,17 @@ std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
     }
   }
   return views;
+}
+
+const DatasetView* FindView(const std::map<std::uint64_t, DatasetView>& views,
+                            const Session& session) {
+  const auto plain = views.find(session.dataset);
+  if (plain != views.end() && plain->second.of_sessions.contains(session.dataset)) {
+    return &plain->second;
+  }
+  const auto common = std::ranges::find_if(
+      views, [&](const auto& view) { return view.second.of_sessions.contains(session.dataset); });
+  return common == views.end() ? nullptr : &common->second;
 }
 
 bool KeepsEncoded(const DatasetView& view) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -25,9 +26,11 @@ namespace headrace::coordinator {
 
 struct DatasetView {
   std::uint64_t dataset = 0;
-  const Session* session = nullptr;  // the largest
-  std::vector<const Job*> jobs;      // that run, by id
-  CachePlaces places;                // their leases; jobs as positions in `jobs`
+  std::set<std::uint64_t> of_sessions;  // Session::dataset of its jobs; several: see CommonForms
+  std::int32_t nodes = 0;               // of a common form; 0: each plan's own cache point
+  const Session* session = nullptr;     // the largest
+  std::vector<const Job*> jobs;         // that run, by id
+  CachePlaces places;                   // their leases; jobs as positions in `jobs`
   EntrySize size;
   double bytes = 0;  // DatasetBytes
   double quota = 0;  // bytes granted to its jobs, on all workers
@@ -42,6 +45,9 @@ struct DatasetView {
 };
 // By data set.
 [[nodiscard]] std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state);
+// The one that a session of a running job belongs to; nullptr: none.
+[[nodiscard]] const DatasetView* FindView(const std::map<std::uint64_t, DatasetView>& views,
+                                          const Session& session);
 
 // Whether the encoded bytes of a data set should be kept, in place of the output at its cache point. They
 // may be where its samples are far. The choice is by what is measured (ChooseForm). It is the same for

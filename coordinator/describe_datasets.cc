@@ -14,7 +14,7 @@ namespace {
 constexpr double kFull = 0.95;
 
 std::string FormOf(const DatasetView& view) {
-  const std::int32_t nodes = view.session->split.cache_node;
+  const std::int32_t nodes = view.nodes > 0 ? view.nodes : view.session->split.cache_node;
   if (view.encoded || nodes == 0) return "encoded";
   if (nodes == 1) return "decoded";
   return "after " + std::to_string(nodes) + " nodes";
@@ -78,9 +78,9 @@ CacheOffer CacheOfferOf(const Job& job, const std::map<std::uint64_t, DatasetVie
   const Job* const one = &job;
   const Session* session = CachedSession({&one, 1});
   if (session == nullptr) return {};
-  const auto at = views.find(session->dataset);
-  if (at == views.end() || at->second.encoded) return {};
-  const DatasetView& view = at->second;
+  const DatasetView* const known = FindView(views, *session);
+  if (known == nullptr || known->encoded) return {};
+  const DatasetView& view = *known;
   CacheOffer offer;
   offer.total = view.bytes;
   offer.granted = view.quota;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/hash.h"
 #include "coordinator/steady.h"
 
 namespace headrace::coordinator {
@@ -10,6 +11,11 @@ namespace {
 
 // Cores move a little all the time. What is cached on several hosts shall not follow each move.
 constexpr double kWobbleOfHosts = 0.1;
+
+// What is kept in another form counts in another quota.
+std::uint64_t AccountOf(const CacheUser& user) {
+  return user.name == 0 || !user.encoded ? user.name : MixBits(user.name);
+}
 
 }  // namespace
 
@@ -32,6 +38,8 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
       const auto at = user.job->grants.find(id);
       const wire::JobGrant held = at == user.job->grants.end() ? wire::JobGrant{} : at->second;
       grant.cache_encoded = user.encoded;
+      grant.cache_nodes = user.nodes;
+      grant.data_set = AccountOf(user);
       grant.cache_bytes = Steady(heard ? std::min(own, most) : most, held.cache_bytes, wobble);
       if (held.cache_bytes > 0 && held.cache_encoded != user.encoded) grant.cache_bytes = 0;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 
@@ -16,7 +17,9 @@ struct CacheUser {
   const Job* job;
   std::size_t dataset;
   std::map<WorkerId, wire::JobGrant>* grants;  // those that should hold, without their cache
+  std::uint64_t name = 0;                      // of the data set, for workers; 0: it has none
   bool encoded = false;                        // what should be kept of its samples
+  std::int32_t nodes = 0;                      // as DatasetView's
 };
 
 // Writes into grants what each job may cache on each worker: the quota of its data set, divided over the

@@ -26,14 +26,22 @@ constexpr std::size_t kPlanAtOnce = 1000;
 std::string Text(JobId job) { return "job " + std::to_string(job.value); }
 std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.value); }
 
-// Identifies what the cache keeps of a plan: its sources, and what is made of each of a sample's
-// pictures before its cache point. 0: nothing.
-std::uint64_t DatasetHash(const Plan& plan, const NativeForm& form) {
+// Identifies the sources of a plan, whatever is made of them. 0: nothing is cached.
+std::uint64_t SourceHash(const Plan& plan) {
   if (plan.has_python_stage) return 0;
   Plan cached;
-  cached.leaves = plan.leaves;
-  cached.libraries = plan.libraries;
-  return MixBits(HashBytes(wire::EncodePlan(cached)) + form.prefix_hash);
+  for (const SourceLeaf& leaf : plan.leaves) {
+    cached.leaves.push_back(leaf);
+    // Labels are no part of what is cached of files.
+    if (leaf.table.valid()) cached.leaves.back().arrays.clear();
+  }
+  return HashBytes(wire::EncodePlan(cached));
+}
+
+// Identifies what the cache keeps of a plan: its sources, and what is made of each of a sample's
+// pictures before its cache point. 0: nothing.
+std::uint64_t DatasetHash(std::uint64_t source, const NativeForm& form) {
+  return source == 0 ? 0 : MixBits(source + form.prefix_hash);
 }
 
 // One step in progress. Updates that change jobs, workers or leases go to a copy of the state. So
@@ -97,15 +105,15 @@ class Stepper {
     std::set<WorkerId> touched;
     for (const JobPlan& each : plan.jobs) {
       const Job& job = *state().FindJob(each.job);
-      if (job.grants == each.grants && job.waits_for == each.reason &&
-          job.leases.size() == each.grants.size()) {
-        continue;
+      std::vector<WorkerId> workers;
+      for (const auto& [id, grant] : each.grants) {
+        if (grant.millicores > 0) workers.push_back(id);
       }
+      const bool same_leases = std::ranges::equal(workers, job.leases);
+      if (job.grants == each.grants && job.waits_for == each.reason && same_leases) continue;
       for (const auto& [id, grant] : job.grants) touched.insert(id);
       for (const auto& [id, grant] : each.grants) touched.insert(id);
-      std::vector<WorkerId> workers;
-      for (const auto& [id, grant] : each.grants) workers.push_back(id);
-      if (!std::equal(workers.begin(), workers.end(), job.leases.begin(), job.leases.end())) {
+      if (!same_leases) {
         Emit(SetLeases{each.job, job.generation + 1, std::move(workers)});
       }
       Emit(SetGrants{each.job, each.grants, each.reason});
@@ -114,7 +122,8 @@ class Stepper {
     // A lease that came or went concerns the job's other workers too: they share its samples.
     for (const auto& [id, job] : after_->jobs()) {
       const Job* old = before_.FindJob(id);
-      if (old && old->leases != job.leases) touched.insert(job.leases.begin(), job.leases.end());
+      if (!old || old->leases == job.leases) continue;
+      for (const auto& [worker, grant] : job.grants) touched.insert(worker);
     }
     // Workers first: they should know a job before its trainer connects.
     for (const auto& [id, worker] : after_->workers()) {
@@ -159,10 +168,20 @@ class Stepper {
         directive.grants.clear();
         break;
       }
-      directive.grants.push_back(grant->second);
-      directive.grants.back().peers = CachePeersOf(state(), job, worker);
+      AddGrant(job, grant->second, worker, directive);
+    }
+    if (directive.grants.empty() && !directive.jobs.empty()) return directive;
+    for (const JobId id : worker.granted) {
+      if (worker.jobs.contains(id)) continue;
+      const Job& job = *state().FindJob(id);
+      AddGrant(job, job.grants.at(worker.info.worker), worker, directive);
     }
     return directive;
+  }
+  void AddGrant(const Job& job, const wire::JobGrant& grant, const Worker& worker,
+                wire::WorkerDirective& directive) const {
+    directive.grants.push_back(grant);
+    directive.grants.back().peers = CachePeersOf(state(), job, worker);
   }
   [[nodiscard]] std::uint32_t HeartbeatMs() const {
     return static_cast<std::uint32_t>(
@@ -245,8 +264,10 @@ class Stepper {
     const bool far = std::ranges::any_of(
         m.plan.leaves, [](const SourceLeaf& leaf) { return leaf.source == "objects"; });
     // Its data set may want a cache.
-    Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, form), rows,
-                      m.plan.has_python_stage && m.plan.python.replayed, far});
+    const std::uint64_t source = SourceHash(m.plan);
+    Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(source, form), rows,
+                      m.plan.has_python_stage && m.plan.python.replayed, far, source,
+                      std::move(form.prefixes)});
     return split;
   }
 

@@ -14,10 +14,14 @@ NativeCheck BuiltinNativeCheck() {
     HR_TRY(const ops::Graph graph,
            ops::Graph::Compile({nodes.begin(), nodes.end()}, {values.begin(), values.end()},
                                libraries, {}, ops::TorchFunctions::Loaded(), values));
-    return NativeForm{.pure_prefix = graph.pure_prefix(),
-                      .tail = graph.tail(),
-                      .files = graph.files(),
-                      .prefix_hash = HashBytes(graph.prefix_text())};
+    NativeForm form{.pure_prefix = graph.pure_prefix(),
+                    .tail = graph.tail(),
+                    .files = graph.files(),
+                    .prefix_hash = HashBytes(graph.prefix_text())};
+    for (int n = 1; graph.pictures().size() == 1 && n <= graph.pure_prefix(); ++n) {
+      form.prefixes.push_back(HashBytes(graph.LimitedTo(n).prefix_text()));
+    }
+    return form;
   };
 }
 

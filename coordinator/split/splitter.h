@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/graph.h"
 #include "base/result.h"
@@ -17,6 +18,8 @@ struct NativeForm {
   int files = 1;        // ops::Graph::files: a row of each source has as many
   // Of ops::Graph::prefix_text: of the nodes before the cache points of all pictures.
   std::uint64_t prefix_hash = 0;
+  // The same, if the cache point were after 1, 2, ... nodes; the last is that. Of a plan with one picture.
+  std::vector<std::uint64_t> prefixes = {};
 };
 // Checks whether nodes have a native form, where the values of some are wanted (none named: of the
 // last one). Otherwise kUnsupported or kInvalidArgument with the reason. Pure.

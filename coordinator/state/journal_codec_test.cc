@@ -33,8 +33,10 @@ class Draw {
   void Fill(ReviveJob& u) { One(u); }
   void Fill(RemoveJob& u) { One(u); }
   void Fill(AddSession& u) {
-    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far] = u;
-    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far);
+    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, source,
+           prefixes] = u;
+    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, source,
+        prefixes);
   }
   void Fill(RemoveSession& u) {
     auto& [job, session] = u;

@@ -104,9 +104,9 @@ Status State::On(const AddSession& update) {
     return Contradiction(Text(update.job) + ": session " + std::to_string(update.session.value) +
                          " is open already");
   }
-  job->sessions[update.session] = {update.session,    update.plan_name, update.plan_hash,
-                                   update.split,      update.dataset,   update.rows,
-                                   update.lanes_stay, update.far};
+  job->sessions[update.session] = {
+      update.session, update.plan_name,  update.plan_hash, update.split,  update.dataset,
+      update.rows,    update.lanes_stay, update.far,       update.source, update.prefixes};
   return Status::Ok();
 }
 
@@ -195,7 +195,12 @@ Status State::On(const SetLeases& update) {
   job->leases = {update.workers.begin(), update.workers.end()};
   for (const WorkerId id : job->leases) workers_[id].jobs.insert(update.job);
   job->generation = update.generation;
-  std::erase_if(job->grants, [&](const auto& each) { return !job->leases.contains(each.first); });
+  // Those of cache alone stay until the next plan.
+  std::erase_if(job->grants, [&](const auto& each) {
+    if (each.second.millicores == 0 || job->leases.contains(each.first)) return false;
+    workers_[each.first].granted.erase(update.job);
+    return true;
+  });
   return Status::Ok();
 }
 
@@ -294,7 +299,12 @@ Status State::On(const EndPeriod& update) {
 Status State::On(const SetGrants& update) {
   Job* job = Find(jobs_, update.job);
   if (!job) return Contradiction(Text(update.job) + " is unknown");
+  for (const auto& [id, grant] : update.grants) {
+    if (!Find(workers_, id)) return Contradiction(Text(id) + " is unknown");
+  }
+  TakeGrantsOf(*job);
   job->grants = update.grants;
+  for (const auto& [id, grant] : job->grants) workers_[id].granted.insert(update.job);
   job->waits_for = update.reason;
   return Status::Ok();
 }
@@ -322,11 +332,16 @@ Status State::On(const RestartClocks& update) {
   return Status::Ok();
 }
 
+void State::TakeGrantsOf(Job& job) {
+  for (const auto& [id, grant] : job.grants) workers_[id].granted.erase(job.spec.job);
+  job.grants.clear();
+}
+
 void State::FreeLeasesOf(Job& job) {
+  TakeGrantsOf(job);
   if (job.leases.empty()) return;
   for (const WorkerId id : job.leases) workers_[id].jobs.erase(job.spec.job);
   job.leases.clear();
-  job.grants.clear();
   ++job.generation;
 }
 
@@ -334,10 +349,11 @@ void State::FreeLeasesOf(Worker& worker) {
   for (const JobId id : worker.jobs) {
     Job& job = jobs_[id];
     job.leases.erase(worker.info.worker);
-    job.grants.erase(worker.info.worker);
     ++job.generation;
   }
   worker.jobs.clear();
+  for (const JobId id : worker.granted) jobs_[id].grants.erase(worker.info.worker);
+  worker.granted.clear();
 }
 
 std::vector<Update> State::Snapshot() const {
@@ -350,9 +366,9 @@ std::vector<Update> State::Snapshot() const {
   for (const auto& [id, job] : jobs_) {
     updates.emplace_back(job.spec);
     for (const auto& [session_id, session] : job.sessions) {
-      updates.emplace_back(AddSession{id, session_id, session.plan_name, session.plan_hash,
-                                      session.split, session.dataset, session.rows,
-                                      session.lanes_stay, session.far});
+      updates.emplace_back(AddSession{
+          id, session_id, session.plan_name, session.plan_hash, session.split, session.dataset,
+          session.rows, session.lanes_stay, session.far, session.source, session.prefixes});
     }
     if (job.generation > 0) {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});

@@ -33,6 +33,8 @@ struct Session {
   std::int64_t rows = 0;
   bool lanes_stay = false;
   bool far = false;
+  std::uint64_t source = 0;
+  std::vector<std::uint64_t> prefixes = {};
 };
 
 struct Job {
@@ -49,8 +51,9 @@ struct Job {
   std::map<WorkerId, SteadyTime> slow;   // since when it calls these slow, without a break
   std::vector<wire::BadSample> bad;
   JobMeter meter;
-  std::map<WorkerId, wire::JobGrant> grants;  // grants on `leases`
-  std::string waits_for;                      // why it is not admitted; empty: it is
+  // Those on `leases`, and those of cache alone, without cores.
+  std::map<WorkerId, wire::JobGrant> grants;
+  std::string waits_for;  // why it is not admitted; empty: it is
 
   [[nodiscard]] double granted_cores() const;
   // True if the lanes of one of its sessions stay: its leases are dear.
@@ -66,6 +69,7 @@ struct Worker {
   std::string drain_reason;  // as DrainWorker
   std::set<JobId> jobs;      // the same leases, seen from here
   // Volatile.
+  std::set<JobId> granted;  // jobs with a grant here
   SteadyTime last_seen;
   SteadyTime suspected_at = SteadyTime::min();
   wire::WorkerHeartbeat last;
@@ -145,6 +149,7 @@ class State {
   Status On(const AskForRoom& update);
   Status On(const CountSlowDrain& update);
 
+  void TakeGrantsOf(Job& job);
   void FreeLeasesOf(Job& job);
   void FreeLeasesOf(Worker& worker);
 

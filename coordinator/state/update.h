@@ -55,6 +55,9 @@ struct AddSession {
   std::int64_t rows = 0;
   bool lanes_stay = false;  // lanes stay with their worker, or are made again (ADR 0012, 0019)
   bool far = false;         // its samples are objects in stores, so that a read of them takes time
+  // Equal for equal sources, whatever is made of them; 0: nothing is cached.
+  std::uint64_t source = 0;
+  std::vector<std::uint64_t> prefixes = {};  // NativeForm::prefixes
   friend bool operator==(const AddSession&, const AddSession&) = default;
 };
 struct RemoveSession {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "dataworker/source/core/content_identity.h"
 
@@ -44,14 +45,17 @@ struct HashEntryId {
 class CachePin {
  public:
   CachePin() = default;
-  CachePin(ByteSpan bytes, std::shared_ptr<const void> hold)
-      : bytes_(bytes), hold_(std::move(hold)) {}
+  // `cost`: what such an entry took to make; 0: not known.
+  CachePin(ByteSpan bytes, std::shared_ptr<const void> hold, Duration cost = {})
+      : bytes_(bytes), hold_(std::move(hold)), cost_(cost) {}
   explicit operator bool() const { return hold_ != nullptr; }
   [[nodiscard]] ByteSpan bytes() const { return bytes_; }
+  [[nodiscard]] Duration cost() const { return cost_; }
 
  private:
   ByteSpan bytes_;
   std::shared_ptr<const void> hold_;
+  Duration cost_{};
 };
 
 }  // namespace headrace::dataworker

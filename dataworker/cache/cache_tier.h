@@ -33,15 +33,15 @@ struct JobCacheStats {
   std::uint64_t misses = 0;
 };
 
-class PeerClaim;  // dataworker/peers/peer_claim.h
+class EntryClaim;  // dataworker/peers/entry_claim.h
 
 // What is known of a key without waiting for anything.
 struct CacheLookup {
   CachePin pin;            // the entry; empty: a miss, or `later`
   bool later = false;      // the tier must look: ask Fetch
   std::uint32_t tier = 0;  // that has it, or must look; its place in the store, which sets it
-  // A miss of another worker's, for which the caller may make the entry; set by CacheLease.
-  std::shared_ptr<PeerClaim> claim = nullptr;
+  // Of a miss: the caller may make the entry. Set by CacheLease.
+  std::shared_ptr<EntryClaim> claim = nullptr;
 };
 
 // A cache tier. Thread-safe. Admits until it is full and never evicts for a job whose data fills
@@ -123,6 +123,13 @@ class CacheTier {
   // nobody else uses first. It never gives up an entry that is in use (pinned) or being made; a
   // later SetQuota takes those.
   virtual void SetQuota(JobId job, std::optional<std::uint64_t> quota) = 0;
+  // Says that jobs of one data set have one quota together: SetQuota of any of them is that of all, and
+  // each finds what the others stored. So a job that comes later takes nothing from those that are there,
+  // and what one has left counts in the quota of the next. 0: nothing is known. A tier may give each job
+  // a quota of its own in place of this.
+  virtual void ShareQuota(JobId /*job*/, std::uint64_t /*data_set*/) {}
+  // Sets the quota to what the job, or the jobs of its data set, have.
+  virtual void FreezeQuota(JobId job);
 
   // Keeps to `most` bytes of the worker's memory, whatever the budget says, by giving up entries that
   // nobody uses now. A later call may allow more. Returns what it has after that: a tier on
@@ -144,5 +151,13 @@ class CacheTier {
   virtual bool Store(JobId job, const CacheKey& key, ByteSpan payload, Duration cost) = 0;
   virtual void Abandon(const CacheKey& key) = 0;
 };
+
+inline void CacheTier::FreezeQuota(JobId job) {
+  std::uint64_t bytes = 0;
+  for (const JobCacheStats& stats : JobStats()) {
+    if (stats.job == job) bytes = stats.bytes;
+  }
+  SetQuota(job, bytes);
+}
 
 }  // namespace headrace::dataworker

@@ -29,6 +29,31 @@ struct MemoryBudget {
   std::atomic<std::uint64_t> used = 0;
 };
 
+// What some jobs may keep together: those of one data set, or one job alone. Its limit is their quota.
+// Guarded by ChunkStore's lock, but for the budget.
+struct QuotaAccount : MemoryBudget {
+  QuotaAccount() : MemoryBudget(0) {}
+  std::uint64_t data_set = 0;            // 0: of one job
+  std::optional<std::uint64_t> granted;  // replaces what its jobs asked
+  int attached = 0;                      // jobs with sessions
+  bool any_untouched = false;            // it may have chunks that no attached job has used
+};
+
+// What entries took to make, of those that know it.
+struct EntryCosts {
+  Duration sum{};
+  std::size_t entries = 0, bytes = 0;  // bytes: with what the medium has around them
+  void Add(Duration cost, std::size_t of_bytes) {
+    if (cost <= Duration()) return;
+    sum += cost;
+    ++entries;
+    bytes += of_bytes;
+  }
+  [[nodiscard]] Duration mean() const {
+    return entries == 0 ? Duration() : sum / static_cast<std::int64_t>(entries);
+  }
+};
+
 // The memory or the file that a chunk's entries lie in. Its destructor gives it back.
 class ChunkBody {
  public:
@@ -39,7 +64,7 @@ class ChunkBody {
 // is what the budget says. A chunk's room is free again when its last entry and pin go.
 class Chunk {
  public:
-  Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<MemoryBudget> quota, JobId owner,
+  Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<QuotaAccount> account, JobId owner,
         std::size_t size, std::shared_ptr<ChunkBody> body);
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
@@ -48,7 +73,8 @@ class Chunk {
   // What the tier's MakeBody made.
   [[nodiscard]] const std::shared_ptr<ChunkBody>& body() const { return body_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] JobId owner() const { return owner_; }
+  // The job in whose counts its entries are: who stored the first, or another of the data set after its end.
+  [[nodiscard]] JobId owner() const { return JobId(owner_.load(std::memory_order_relaxed)); }
   // The last job that stored or found something here. Mostly it is the one before, and nothing is
   // written: threads that find things here don't take the line from each other.
   void SetUser(JobId job) {
@@ -62,6 +88,10 @@ class Chunk {
   [[nodiscard]] JobId user() const { return JobId(user_.load(std::memory_order_relaxed)); }
   // How many jobs stored or found something here, as far as 64 bits tell them apart.
   [[nodiscard]] int users() const { return std::popcount(users_.load(std::memory_order_relaxed)); }
+  // What its entries took to make, in the mean; 0: not known.
+  [[nodiscard]] Duration mean_cost() const {
+    return Duration(mean_cost_.load(std::memory_order_relaxed));
+  }
   // Notes that the entry of an Allocate is in the index, where it is found when the chunk is given
   // up.
   void Filled() { filling_.fetch_sub(1, std::memory_order_release); }
@@ -70,21 +100,21 @@ class Chunk {
   friend class ChunkStore;
   friend class IdleChunks;
   const std::shared_ptr<MemoryBudget> budget_;
-  const std::shared_ptr<MemoryBudget> quota_;
-  const JobId owner_;
+  std::shared_ptr<QuotaAccount>
+      account_;  // guarded by ChunkStore::mutex_; the destructor needs no lock
+  std::atomic<std::int64_t> owner_;
   const std::size_t size_;
   std::shared_ptr<ChunkBody> body_;
   std::atomic<std::int64_t> user_;
   // A bit for each job; those whose ids are equal modulo 64 share one.
   std::atomic<std::uint64_t> users_;
+  std::atomic<Duration::rep> mean_cost_ = 0;
   std::atomic<int> filling_ = 0;  // entries that are allocated and not in the index yet
   // Guarded by ChunkStore::mutex_:
   std::size_t filled_ = 0;
   std::size_t live_ = 0;
   std::vector<EntryId> entries_;  // every entry ever placed here, for eviction
-  // Of the entries whose cost is known.
-  Duration cost_{};
-  std::size_t cost_entries_ = 0, cost_bytes_ = 0;
+  EntryCosts costs_;
   // IdleChunks':
   std::uint64_t id_ = 0;  // 0: it has never been there
   bool idle_ = false;     // it is there
@@ -127,12 +157,15 @@ class ChunkStore {
                                 Evicted* evicted);
   // Takes a chunk that was there before this process, with the room up to `filled` in use. Its entries
   // are nobody's: they stay until somebody needs their room. The caller keeps the chunk for its index.
+  // `costs`: what the entries took to make that know it, in sum.
   std::shared_ptr<Chunk> Adopt(std::shared_ptr<ChunkBody> body, std::size_t size,
-                               std::size_t filled, std::vector<EntryId> entries);
+                               std::size_t filled, std::vector<EntryId> entries,
+                               const EntryCosts& costs);
   // Whether Allocate could succeed, now or after eviction.
   [[nodiscard]] bool HasRoom(JobId job, std::size_t bytes) const;
   // Returns a chunk that the job must give up to meet its quota, if there is one that nobody uses
-  // now. The caller takes its entries out of the index and asks again.
+  // now. The caller takes its entries out of the index and asks again. First go those that none of the
+  // attached jobs used last, then those of its own data set.
   std::optional<Evicted> GiveUp(JobId job);
   // Returns a chunk that must go so that all of them fit the budget: of those that nobody uses now what
   // ended jobs have left, in the order's order, then the oldest. The caller does as with GiveUp.
@@ -145,7 +178,13 @@ class ChunkStore {
 
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);
+  // Jobs of one data set count in one account from now on: SetQuota of any of them is that of all. What
+  // is kept of another data set stays in that one's. 0: the job stays where it is.
+  void ShareQuota(JobId job, std::uint64_t data_set);
+  // Without a value the job leaves the account of its data set, or what its jobs asked holds again.
   void SetQuota(JobId job, std::optional<std::uint64_t> quota);
+  // Sets the quota to what the account has.
+  void FreezeQuota(JobId job);
   // The statistics without hits and misses.
   [[nodiscard]] std::vector<JobCacheStats> JobStats() const;
 
@@ -157,22 +196,30 @@ class ChunkStore {
 
  private:
   struct Job {
-    std::shared_ptr<MemoryBudget> quota = std::make_shared<MemoryBudget>(0);
-    std::uint64_t asked = 0;               // the largest of its sessions
-    std::optional<std::uint64_t> granted;  // replaces `asked`
+    std::shared_ptr<QuotaAccount> account = std::make_shared<QuotaAccount>();
+    std::uint64_t asked = 0;  // the largest of its sessions
     int sessions = 0;
     std::uint64_t entries = 0;
   };
   // Guarded by mutex_ from here on.
-  [[nodiscard]] Chunk* OpenChunk(JobId job, std::size_t need) const;
+  [[nodiscard]] Chunk* OpenChunk(const Job& job, std::size_t need) const;
   [[nodiscard]] std::size_t NewChunkBytes(const Job& job, std::size_t need) const;
   [[nodiscard]] bool FitsQuota(const Job& job, std::size_t need) const;
-  [[nodiscard]] std::size_t FindEvictable() const;  // chunks_.size(): none
+  // chunks_.size(): none. Those that may go for an entry of anybody: nobody's.
+  [[nodiscard]] std::size_t FindEvictable() const;
+  // The same, of those that may go for an entry of the account's own data set alone.
+  [[nodiscard]] std::size_t FindUntouched(QuotaAccount& account) const;
+  // The one that goes for an entry of the job.
+  [[nodiscard]] std::size_t FindFor(const Job& job, std::size_t need) const;
   [[nodiscard]] bool Attached(JobId job) const;
+  void Join(JobId id, Job& job, std::shared_ptr<QuotaAccount> account);
+  // Has an attached job, if there is one, own what ended jobs of the data set have left.
+  void Inherit(const std::shared_ptr<QuotaAccount>& account);
+  [[nodiscard]] static std::uint64_t BytesOf(const Chunk& chunk);
   [[nodiscard]] std::size_t NeedOf(std::size_t bytes) const;
   [[nodiscard]] static bool InUse(const std::shared_ptr<Chunk>& chunk);
   Evicted Remove(std::size_t chunk);
-  void SetLimit(Job& job);
+  void SetLimit(QuotaAccount& account);
   void Sweep();
 
   const std::shared_ptr<MemoryBudget> budget_;
@@ -183,6 +230,7 @@ class ChunkStore {
   std::vector<std::shared_ptr<Chunk>> chunks_;  // oldest first
   const std::unique_ptr<IdleChunks> idle_;
   std::map<JobId, Job> jobs_;  // with attached sessions, entries or a quota that was set
+  std::map<std::uint64_t, std::weak_ptr<QuotaAccount>> accounts_;  // by data set
 };
 
 }  // namespace headrace::dataworker

@@ -192,7 +192,7 @@ class FakeSlowTier final : public CacheTier {
     if (!payload.empty() && Chance(faults_.corrupt)) {
       blob->bytes[random_() % payload.size()] ^= std::byte{1};
     }
-    entries_[id] = {key.content, std::move(blob), HashBytes(payload), job, job};
+    entries_[id] = {key.content, std::move(blob), HashBytes(payload), job, job, cost};
     costs_.push_back(cost);
     return true;
   }
@@ -236,6 +236,7 @@ class FakeSlowTier final : public CacheTier {
     std::shared_ptr<Blob> blob;  // empty: claimed, being made
     std::uint64_t hash = 0;
     JobId owner, user;
+    Duration cost{};
   };
   struct Job {
     std::shared_ptr<Room> quota = std::make_shared<Room>(0);
@@ -297,7 +298,7 @@ class FakeSlowTier final : public CacheTier {
       if (HashBytes(entry.blob->payload()) == entry.hash) {
         entry.user = job;
         ++jobs_[job].hits;
-        return {entry.blob->payload(), entry.blob};
+        return {entry.blob->payload(), entry.blob, entry.cost};
       }
       entries_.erase(at);
     }

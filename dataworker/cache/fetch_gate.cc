@@ -57,11 +57,12 @@ void FetchGate::Close() {
 
 CachePin WithPlace(CachePin pin, FetchGate::Place place) {
   const ByteSpan bytes = pin.bytes();
+  const Duration cost = pin.cost();
   struct Held {
     CachePin pin;
     FetchGate::Place place;  // freed first: the next fetch does not wait for the memory's release
   };
-  return {bytes, std::make_shared<const Held>(std::move(pin), std::move(place))};
+  return {bytes, std::make_shared<const Held>(std::move(pin), std::move(place)), cost};
 }
 
 }  // namespace headrace::dataworker

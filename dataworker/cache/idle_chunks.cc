@@ -16,8 +16,9 @@ double Seconds(Duration duration) { return std::chrono::duration<double>(duratio
 
 double IdleChunks::SecondsOf(const Chunk& chunk) const {
   double per_byte = known_bytes_ > 0 ? known_s_ / known_bytes_ : kSecondsPerByte;
-  if (chunk.cost_bytes_ > 0)
-    per_byte = Seconds(chunk.cost_) / static_cast<double>(chunk.cost_bytes_);
+  if (chunk.costs_.bytes > 0) {
+    per_byte = Seconds(chunk.costs_.sum) / static_cast<double>(chunk.costs_.bytes);
+  }
   return per_byte * static_cast<double>(chunk.filled_);
 }
 
@@ -31,15 +32,17 @@ void IdleChunks::Add(Chunk& chunk) {
   }
   if (chunk.id_ == 0) {
     chunk.id_ = ++last_id_;
-    known_s_ += Seconds(chunk.cost_);
-    known_bytes_ += static_cast<double>(chunk.cost_bytes_);
+    known_s_ += Seconds(chunk.costs_.sum);
+    known_bytes_ += static_cast<double>(chunk.costs_.bytes);
   }
-  order_->Admit({.id = chunk.id_,
-                 .bytes = chunk.size_,
-                 .cost_s = SecondsOf(chunk),
-                 .data_set = static_cast<std::uint64_t>(chunk.owner_.value),
-                 .visits = static_cast<double>(std::max(visits, 1))},
-                moment_);
+  order_->Admit(
+      {.id = chunk.id_,
+       .bytes = chunk.size_,
+       .cost_s = SecondsOf(chunk),
+       .data_set = chunk.account_->data_set != 0 ? chunk.account_->data_set
+                                                 : static_cast<std::uint64_t>(chunk.owner().value),
+       .visits = static_cast<double>(std::max(visits, 1))},
+      moment_);
   chunks_.emplace(chunk.id_, &chunk);
   chunk.idle_ = true;
 }

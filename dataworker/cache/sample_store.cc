@@ -37,6 +37,7 @@ SampleStore::~SampleStore() { Stop(); }
 void SampleStore::Stop() {
   stopped_ = true;
   for (const Tier& each : tiers_) each.tier->Stop();
+  claims_->Close();
   gate_->Close();
 }
 
@@ -86,7 +87,7 @@ void SampleStore::Fetch(std::size_t tier, JobId job, const CacheKey& key, FetchG
 
 // The copy below goes when the one above is there, so that no reader misses both.
 void SampleStore::Promote(std::size_t from, JobId job, const CacheKey& key, const CachePin& pin) {
-  if (Put(0, from, job, key, pin.bytes())) tiers_[from].tier->Forget(key);
+  if (Put(0, from, job, key, pin.bytes(), pin.cost())) tiers_[from].tier->Forget(key);
 }
 
 std::uint64_t SampleStore::KeepTo(std::uint64_t most) {
@@ -117,14 +118,20 @@ CacheTier::Claim SampleStore::ClaimFrom(std::size_t& tier, JobId job, const Cach
 
 SampleStore::Claim SampleStore::TryClaim(JobId job, const CacheKey& key,
                                          std::size_t expected_bytes) {
+  OpenClaims::Token open = claims_->Begin(EntryId::Of(key));
+  if (!open) {
+    return {*this, nullptr, 0, CacheTier::Claim(CacheTier::Refusal::kTaken), job, key};
+  }
   std::size_t tier = 0;
   CacheTier::Claim claim = ClaimFrom(tier, job, key, expected_bytes);
-  return {*this, tier, std::move(claim), job, key};
+  return {*this, std::move(open), tier, std::move(claim), job, key};
 }
 
 bool SampleStore::Claim::Commit(ByteSpan payload, Duration cost) {
-  if (claim_.Commit(payload, cost)) return true;
-  return store_.Put(tier_ + 1, store_.tiers_.size(), job_, key_, payload, cost);
+  const bool kept = claim_.Commit(payload, cost) ||
+                    store_.Put(tier_ + 1, store_.tiers_.size(), job_, key_, payload, cost);
+  open_.reset();
+  return kept;
 }
 
 void SampleStore::Forget(const CacheKey& key) {
@@ -157,14 +164,12 @@ void SampleStore::SetQuota(JobId job, const std::optional<StoreQuota>& quota) {
   }
 }
 
+void SampleStore::ShareQuota(JobId job, std::uint64_t data_set) {
+  for (const Tier& each : tiers_) each.tier->ShareQuota(job, data_set);
+}
+
 void SampleStore::FreezeQuota(JobId job) {
-  for (const Tier& each : tiers_) {
-    std::uint64_t bytes = 0;
-    for (const JobCacheStats& stats : each.tier->JobStats()) {
-      if (stats.job == job) bytes = stats.bytes;
-    }
-    each.tier->SetQuota(job, bytes);
-  }
+  for (const Tier& each : tiers_) each.tier->FreezeQuota(job);
 }
 
 CacheStats SampleStore::Stats() const {

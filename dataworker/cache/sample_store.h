@@ -15,6 +15,7 @@
 #include "dataworker/cache/cache_entry.h"
 #include "dataworker/cache/cache_tier.h"
 #include "dataworker/cache/fetch_gate.h"
+#include "dataworker/cache/open_claims.h"
 
 namespace headrace::dataworker {
 
@@ -70,25 +71,39 @@ class SampleStore {
   // job's places: a caller that has one must not wait for the next. REQUIRES: stopped.later.
   void FindLater(JobId job, const CacheKey& key, const CacheLookup& stopped, OnFound on_found);
 
-  // The right to make one entry, in the fastest tier with room. See CacheTier::Claim.
+  // The right to make one entry, in the fastest tier with room. See CacheTier::Claim. Whoever waits for
+  // the entry (AwaitClaim) hears of its end.
   class Claim {
    public:
     explicit operator bool() const { return static_cast<bool>(claim_); }
+    // Whether another one makes it. REQUIRES: the claim is empty.
+    [[nodiscard]] bool taken() const { return !open_; }
     // False: no tier has room after all. `cost`: see CacheTier::Claim.
     bool Commit(ByteSpan payload, Duration cost = {});
 
    private:
     friend class SampleStore;
-    Claim(SampleStore& store, std::size_t tier, CacheTier::Claim claim, JobId job,
-          const CacheKey& key)
-        : store_(store), tier_(tier), claim_(std::move(claim)), job_(job), key_(key) {}
+    Claim(SampleStore& store, OpenClaims::Token open, std::size_t tier, CacheTier::Claim claim,
+          JobId job, const CacheKey& key)
+        : store_(store),
+          open_(std::move(open)),
+          tier_(tier),
+          claim_(std::move(claim)),
+          job_(job),
+          key_(key) {}
     SampleStore& store_;
+    OpenClaims::Token open_;  // ends after the tier's claim
     const std::size_t tier_;
     CacheTier::Claim claim_;
     const JobId job_;
     const CacheKey key_;
   };
   Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes);
+  // Waits for the end of another's claim: see OpenClaims.
+  OpenClaims::Wait AwaitClaim(const CacheKey& key, OpenClaims::OnEnd on_end) {
+    return claims_->Await(EntryId::Of(key), std::move(on_end));
+  }
+  void TickClaims() { claims_->Tick(); }
 
   // Drops the entry of exactly this content, wherever it is. Pins stay valid.
   void Forget(const CacheKey& key);
@@ -97,9 +112,10 @@ class SampleStore {
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);
   void SetQuota(JobId job, const std::optional<StoreQuota>& quota);
+  void ShareQuota(JobId job, std::uint64_t data_set);
   // Has the tiers keep to so much of the worker's memory: see CacheTier::KeepTo.
   std::uint64_t KeepTo(std::uint64_t most);
-  // Sets the quotas to what the job has: it keeps that and gets no more.
+  // Sets the quotas to what the job, or the jobs of its data set, have: that is kept, and no more.
   void FreezeQuota(JobId job);
 
   // Answers every open FindLater, with a miss if need be, before it returns; later ones at once.
@@ -130,6 +146,7 @@ class SampleStore {
   const bool only_one_;
   const std::vector<std::uint64_t> budgets_;
   const std::shared_ptr<FetchGate> gate_;
+  const std::shared_ptr<OpenClaims> claims_ = std::make_shared<OpenClaims>();
   std::atomic<bool> stopped_ = false;
 };
 

@@ -175,5 +175,22 @@ TEST(SampleStore, StopAnswersWhatIsOpenAndWhatWaits) {
   EXPECT_EQ(answers, 11);
 }
 
+// The eviction order of the faster tier needs it.
+TEST(SampleStore, WhatAnEntryTookToMakeGoesWithItToAFasterTier) {
+  Stack stack(false, {256 << 10, 256 << 10}, 1);
+  constexpr Duration kCost = std::chrono::milliseconds(7);
+  stack.store->AddJob(kJob, kNoQuota);
+  stack.store->AddJob(kOther, kNoQuota);
+  while (Put(*stack.tiers[0], kOther, stack.entries(0) + 1000, kSize)) {
+  }
+  auto claim = stack.store->TryClaim(kJob, Key(7), kSize);
+  ASSERT_TRUE(claim && claim.Commit(Payload(7, 0, kSize), kCost));
+  ASSERT_EQ(stack.entries(1), 1U);
+  stack.tiers[0]->SetQuota(kOther, 0);
+  ASSERT_TRUE(stack.Get(7).pin);
+  EXPECT_EQ(stack.entries(0), 1U);
+  EXPECT_EQ(stack.slow[0]->costs().back(), kCost);
+}
+
 }  // namespace
 }  // namespace headrace::dataworker

@@ -1,8 +1,15 @@
 #include "dataworker/peers/cache_lease.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headrace::dataworker {
+namespace {
+
+// How often a lookup waits for one entry's makers, one after the other: each may fail.
+constexpr int kMostMakers = 2;
+
+}  // namespace
 
 bool CacheLease::Elsewhere(const CacheKey& key) const {
   if (!peers_) return false;
@@ -12,45 +19,133 @@ bool CacheLease::Elsewhere(const CacheKey& key) const {
 
 CacheLookup CacheLease::Find(const CacheKey& key) const {
   if (Elsewhere(key)) return {.later = true, .tier = peers_tier()};
-  return store_->Find(job_, key);
+  return FindHere(key);
+}
+
+CacheLookup CacheLease::FindHere(const CacheKey& key) const {
+  CacheLookup found = store_->Find(job_, key);
+  return found.pin || found.later ? found : WithClaim(key, std::move(found));
+}
+
+CacheLookup CacheLease::WithClaim(const CacheKey& key, CacheLookup miss) const {
+  // About its size; whether it fits is seen when it is made.
+  const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
+  SampleStore::Claim claim = store_->TryClaim(job_, key, std::max<std::uint64_t>(mean, 1));
+  if (claim) {
+    miss.claim = std::make_shared<EntryClaim>(store_, std::move(claim), key);
+    if (MayBeAtFormer(key)) return {.later = true, .tier = former_tier(), .claim = miss.claim};
+  } else if (claim.taken()) {
+    return {.pin = {}, .later = true, .tier = makers_tier()};
+  }
+  return miss;
+}
+
+void CacheLease::AwaitMaker(const CacheKey& key, OnFound on_found, int tries) const {
+  const auto again = [this, key, on_found, tries] {
+    CacheLookup found = FindHere(key);
+    if (!found.later) {
+      on_found(std::move(found));
+    } else {
+      FindHereLater(key, found, on_found, tries - 1);
+    }
+  };
+  const OpenClaims::Wait wait = store_->AwaitClaim(key, [again, on_found](bool ended) {
+    if (ended) {
+      again();
+    } else {
+      on_found({});
+    }
+  });
+  if (wait == OpenClaims::Wait::kEnded) again();
+  if (wait == OpenClaims::Wait::kTooOld) on_found({});
+}
+
+void CacheLease::FindHereLater(const CacheKey& key, const CacheLookup& stopped, OnFound on_found,
+                               int tries) const {
+  if (stopped.tier == former_tier()) {
+    AskFormer(key, stopped.claim, std::move(on_found));
+    return;
+  }
+  if (stopped.tier == makers_tier()) {
+    if (tries > 0) {
+      AwaitMaker(key, std::move(on_found), tries);
+    } else {
+      on_found({});
+    }
+    return;
+  }
+  store_->FindLater(job_, key, stopped,
+                    [this, key, on_found = std::move(on_found), tries](CacheLookup found) {
+                      if (!found.pin) found = WithClaim(key, std::move(found));
+                      if (found.later) {
+                        FindHereLater(key, found, on_found, tries);
+                      } else {
+                        on_found(std::move(found));
+                      }
+                    });
 }
 
 void CacheLease::FindLater(const CacheKey& key, const CacheLookup& stopped,
                            OnFound on_found) const {
   if (stopped.tier != peers_tier()) {
-    store_->FindLater(job_, key, stopped, std::move(on_found));
+    FindHereLater(key, stopped, std::move(on_found), kMostMakers);
     return;
   }
   // The store and the peers are stopped before they go, and answer all that is open then.
   peers_->Ask(job_, key, [this, key, on_found = std::move(on_found)](PeerCache::Answer answer) {
-    on_found(FromPeer(key, std::move(answer)));
+    OnOwner(key, std::move(answer), on_found);
   });
 }
 
 // An entry that the owner lacks may still lie here, from a time when this worker owned it. Then it
 // moves to its owner.
-CacheLookup CacheLease::FromPeer(const CacheKey& key, PeerCache::Answer answer) const {
-  if (answer.pin) return {.pin = std::move(answer.pin), .tier = peers_tier()};
+void CacheLease::OnOwner(const CacheKey& key, PeerCache::Answer answer,
+                         const OnFound& on_found) const {
+  if (answer.pin) return on_found({.pin = std::move(answer.pin), .tier = peers_tier()});
+  std::shared_ptr<EntryClaim> claim;
+  if (answer.claim) claim = std::make_shared<EntryClaim>(std::move(answer.claim));
   CacheLookup own = store_->Find(job_, key);
-  if (own.pin && answer.claim && answer.claim->Commit(own.pin.bytes())) store_->Forget(key);
-  if (own.pin) return own;
-  return {.claim = std::move(answer.claim)};
+  if (own.pin) {
+    if (claim && claim->Commit(own.pin.bytes(), own.pin.cost())) store_->Forget(key);
+    return on_found(std::move(own));
+  }
+  if (claim && MayBeAtFormer(key)) return AskFormer(key, std::move(claim), on_found);
+  on_found({.claim = std::move(claim)});
 }
 
-CacheLease::Claim CacheLease::TryClaim(const CacheKey& key, std::size_t expected_bytes,
-                                       const CacheLookup& found) const {
-  Claim claim;
+bool CacheLease::MayBeAtFormer(const CacheKey& key) const {
+  if (!peers_) return false;
   const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
-  mean_bytes_.store(mean == 0 ? expected_bytes : (mean * 15 + expected_bytes) / 16,
-                    std::memory_order_relaxed);
-  if (found.claim) {
-    const CacheKey& claimed = found.claim->key();
-    if (claimed.content == key.content && claimed.form == key.form) claim.theirs_ = found.claim;
-  } else if (!Elsewhere(key)) {
-    SampleStore::Claim mine = store_->TryClaim(job_, key, expected_bytes);
-    if (mine) claim.mine_.emplace(std::move(mine));
+  return (mean == 0 || mean >= peers_->least_bytes()) && peers_->MayBeAtFormer(job_, key);
+}
+
+void CacheLease::AskFormer(const CacheKey& key, std::shared_ptr<EntryClaim> claim,
+                           OnFound on_found) const {
+  peers_->AskFormer(
+      job_, key,
+      [this, claim = std::move(claim), on_found = std::move(on_found)](PeerCache::Answer answer) {
+        if (!answer.pin) return on_found({.claim = claim});
+        claim->Commit(answer.pin.bytes(), answer.pin.cost());
+        on_found({.pin = std::move(answer.pin), .tier = peers_tier()});
+      });
+}
+
+void CacheLease::NoteSize(std::size_t bytes) const {
+  const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
+  mean_bytes_.store(mean == 0 ? bytes : (mean * 15 + bytes) / 16, std::memory_order_relaxed);
+}
+
+std::shared_ptr<EntryClaim> CacheLease::TryClaim(const CacheKey& key, std::size_t expected_bytes,
+                                                 CacheLookup& found) const {
+  NoteSize(expected_bytes);
+  if (std::shared_ptr<EntryClaim> given = std::exchange(found.claim, nullptr)) {
+    if (given->key().content == key.content && given->key().form == key.form) return given;
   }
-  return claim;
+  // Newer content has a claim of its own, once the older one's is given back.
+  if (Elsewhere(key)) return nullptr;
+  SampleStore::Claim claim = store_->TryClaim(job_, key, expected_bytes);
+  if (!claim) return nullptr;
+  return std::make_shared<EntryClaim>(store_, std::move(claim), key);
 }
 
 }  // namespace headrace::dataworker

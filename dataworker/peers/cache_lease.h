@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/buffer.h"
 #include "base/ids.h"
 #include "dataworker/cache/sample_store.h"
+#include "dataworker/peers/entry_claim.h"
 #include "dataworker/peers/peer_cache.h"
 
 namespace headrace::dataworker {
@@ -18,6 +18,12 @@ namespace headrace::dataworker {
 // A job's cache as its sessions use it: this worker's own store, and what other workers keep for the
 // job. An entry that another worker owns is looked for there, and is stored there. It looks like one
 // more tier after those of the store, and a slow one: Find says `later`.
+//
+// A miss comes with the right to make the entry, if there is room for it. Whoever finds that somebody
+// else makes it waits for that, a bounded time (OpenClaims): Find says `later`.
+//
+// After the workers have changed, a miss is looked for at the worker that owned the entry before, and moves
+// to its owner (PeerCache).
 //
 // Small entries stay where they are made: to make one costs less than to ask for it. What the entries
 // of the lease took so far tells; until there is one, all are shared.
@@ -45,24 +51,18 @@ class CacheLease {
   // As SampleStore's. REQUIRES: stopped.later.
   void FindLater(const CacheKey& key, const CacheLookup& stopped, OnFound on_found) const;
 
-  // The right to make one entry, here or for its owner. Its destructor gives it back.
-  class Claim {
-   public:
-    explicit operator bool() const { return mine_ || theirs_; }
-    // False: there is no room for it after all, or no way to its owner.
-    // `cost`: see CacheTier::Claim; its owner does not learn it.
-    bool Commit(ByteSpan entry, Duration cost = {}) {
-      return mine_ ? mine_->Commit(entry, cost) : theirs_->Commit(entry);
-    }
+  // Whether the lookup's answer comes when another one has made the entry.
+  [[nodiscard]] bool AwaitsMaker(const CacheLookup& found) const {
+    return found.later && found.tier == makers_tier();
+  }
+  // The right to make the entry; null: there is none. `found`: what the lookup said, whose claim it takes
+  // away; it may have been of older content. `expected_bytes`: of the entry.
+  [[nodiscard]] std::shared_ptr<EntryClaim> TryClaim(const CacheKey& key,
+                                                     std::size_t expected_bytes,
+                                                     CacheLookup& found) const;
 
-   private:
-    friend class CacheLease;
-    std::optional<SampleStore::Claim> mine_;
-    std::shared_ptr<PeerClaim> theirs_;
-  };
-  // `found`: what the lookup said; it may have been of older content.
-  [[nodiscard]] Claim TryClaim(const CacheKey& key, std::size_t expected_bytes,
-                               const CacheLookup& found) const;
+  // Learns what an entry of the job takes.
+  void NoteSize(std::size_t bytes) const;
 
   // The tiers of the store, and the other workers.
   [[nodiscard]] std::size_t tiers() const { return store_->tiers() + 1; }
@@ -76,7 +76,20 @@ class CacheLease {
   [[nodiscard]] std::uint32_t peers_tier() const {
     return static_cast<std::uint32_t>(store_->tiers());
   }
-  [[nodiscard]] CacheLookup FromPeer(const CacheKey& key, PeerCache::Answer answer) const;
+  [[nodiscard]] std::uint32_t makers_tier() const { return peers_tier() + 1; }
+  [[nodiscard]] std::uint32_t former_tier() const { return peers_tier() + 2; }
+  // What becomes of the owner's answer.
+  void OnOwner(const CacheKey& key, PeerCache::Answer answer, const OnFound& on_found) const;
+  // Looks for what is claimed at the worker that owned it before.
+  void AskFormer(const CacheKey& key, std::shared_ptr<EntryClaim> claim, OnFound on_found) const;
+  [[nodiscard]] bool MayBeAtFormer(const CacheKey& key) const;
+  // What a miss of the store becomes: with a claim, or `later` where another has it.
+  [[nodiscard]] CacheLookup WithClaim(const CacheKey& key, CacheLookup miss) const;
+  // Looks into this worker's own store.
+  [[nodiscard]] CacheLookup FindHere(const CacheKey& key) const;
+  void AwaitMaker(const CacheKey& key, OnFound on_found, int tries) const;
+  void FindHereLater(const CacheKey& key, const CacheLookup& stopped, OnFound on_found,
+                     int tries) const;
 
   const std::shared_ptr<SampleStore> store_;
   const std::shared_ptr<PeerCache> peers_;

@@ -21,6 +21,105 @@ TEST_F(PeerTest, AnEntryThatLiesHereMovesToItsOwner) {
   EXPECT_TRUE(Ask(7).pin);
 }
 
+// Two jobs of this worker that want it at the same time.
+TEST_F(PeerTest, WhatAnotherJobMakesHereIsWaitedFor) {
+  const auto own = MakeStore(std::uint64_t{8} << 20);
+  const CacheLease lease(own, kJob, kNoQuota), other(own, kOther, kNoQuota);
+  const CacheLookup missed = lease.Find(Key(7));
+  EXPECT_FALSE(missed.pin || missed.later);
+  ASSERT_TRUE(missed.claim);
+  const CacheLookup stopped = other.Find(Key(7));
+  ASSERT_TRUE(stopped.later);
+  EXPECT_TRUE(other.AwaitsMaker(stopped));
+  std::optional<CacheLookup> found;
+  other.FindLater(Key(7), stopped, [&](CacheLookup answer) { found = std::move(answer); });
+  EXPECT_FALSE(found);
+  EXPECT_TRUE(missed.claim->Commit(Payload(7, 0, kBytes)));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->pin);
+}
+
+// Two workers, both with room: this one, which has just come, and the one that owned all before.
+class FormerOwnerTest : public PeerTest {
+ protected:
+  FormerOwnerTest() {
+    RunOn(*reactor_, [&] {
+      wire::WorkerDirective directive = Directive(kOwner, PeerPassOf(kToken, kJob, kAsker));
+      directive.grants[0].cache_bytes = 1 << 20;
+      two_->OnDirective(kAsker, directive);
+    });
+  }
+  ~FormerOwnerTest() override {
+    RunOn(*reactor_, [&] { two_->Stop(); });
+  }
+  // The next entry that this worker owns now.
+  std::uint64_t NextOwned() {
+    do ++inode_;
+    while (two_->Elsewhere(kJob, Key(inode_)));
+    return inode_;
+  }
+  CacheLookup Look(const CacheLease& lease, std::uint64_t inode) {
+    CacheLookup found = lease.Find(Key(inode));
+    if (!found.later) return found;
+    bool told = false;
+    lease.FindLater(Key(inode), std::exchange(found, {}), [&](CacheLookup answer) {
+      found = std::move(answer);
+      told = true;
+    });
+    Await([&] { return told; });
+    return found;
+  }
+  const std::shared_ptr<SampleStore> own_ = MakeStore(std::uint64_t{8} << 20);
+  const std::shared_ptr<PeerCache> two_ = PeerCache::Make(*reactor_, 0, 1 << 20);
+  std::uint64_t inode_ = 0;
+};
+
+TEST_F(FormerOwnerTest, GivesAwayWhatItHas) {
+  const CacheLease lease(own_, kJob, kNoQuota, two_);
+  const std::uint64_t inode = NextOwned();
+  auto claim = store_->TryClaim(kJob, Key(inode), kBytes);
+  ASSERT_TRUE(claim.Commit(Payload(inode, 0, kBytes), kCost));
+  const CacheLookup found = Look(lease, inode);
+  ASSERT_TRUE(found.pin);
+  EXPECT_TRUE(Equal(found.pin.bytes(), Payload(inode, 0, kBytes)));
+  EXPECT_EQ(store_->Stats().entries, 0U) << "it is not kept twice";
+  const CacheLookup again = lease.Find(Key(inode));
+  ASSERT_TRUE(again.pin);
+  EXPECT_EQ(again.pin.cost(), kCost);
+}
+
+TEST_F(FormerOwnerTest, IsNotAskedAnyMoreOnceItHasNothing) {
+  const CacheLease lease(own_, kJob, kNoQuota, two_);
+  for (int i = 0; i < PeerCache::kLastMisses; ++i) {
+    const CacheLookup missed = Look(lease, NextOwned());
+    EXPECT_FALSE(missed.pin);
+    EXPECT_TRUE(missed.claim);
+  }
+  const std::size_t asked = finds_.size();
+  EXPECT_EQ(asked, static_cast<std::size_t>(PeerCache::kLastMisses));
+  for (const auto& find : finds_) EXPECT_TRUE(find.take);
+  EXPECT_TRUE(Look(lease, NextOwned()).claim);
+  EXPECT_EQ(finds_.size(), asked);
+  // Others are told: it begins again.
+  RunOn(*reactor_, [&] {
+    two_->OnDirective(kAsker, {});
+    wire::WorkerDirective directive = Directive(kOwner, PeerPassOf(kToken, kJob, kAsker));
+    directive.grants[0].cache_bytes = 1 << 20;
+    two_->OnDirective(kAsker, directive);
+  });
+  EXPECT_TRUE(two_->MayBeAtFormer(kJob, Key(inode_)));
+}
+
+// A full cache: to wait for what nobody keeps would be in vain.
+TEST_F(PeerTest, WithoutRoomNobodyWaits) {
+  const auto own = MakeStore(0);
+  const CacheLease lease(own, kJob, kNoQuota), other(own, kOther, kNoQuota);
+  for (const CacheLease* each : {&lease, &other}) {
+    const CacheLookup missed = each->Find(Key(7));
+    EXPECT_FALSE(missed.pin || missed.later || missed.claim);
+  }
+}
+
 // To make a small entry costs less than to ask for it.
 TEST_F(PeerTest, SmallEntriesStayWhereTheyAreMadeAndNobodyIsAsked) {
   const std::shared_ptr<PeerCache> picky = PeerCache::Make(*reactor_, 2 * kBytes);
@@ -32,10 +131,12 @@ TEST_F(PeerTest, SmallEntriesStayWhereTheyAreMadeAndNobodyIsAsked) {
     EXPECT_TRUE(lease.Find(Key(1)).later) << "nobody knows yet how large they are";
     CacheLookup found;
     EXPECT_TRUE(lease.TryClaim(Key(1), kBytes, found)) << "the first one tells";
-    EXPECT_FALSE(lease.Find(Key(2)).later);
-    auto claim = lease.TryClaim(Key(2), kBytes, found);
+    CacheLookup missed = lease.Find(Key(2));
+    EXPECT_FALSE(missed.later);
+    EXPECT_TRUE(std::exchange(missed.claim, nullptr));
+    const auto claim = lease.TryClaim(Key(2), kBytes, found);
     ASSERT_TRUE(claim);
-    EXPECT_TRUE(claim.Commit(Payload(2, 0, kBytes)));
+    EXPECT_TRUE(claim->Commit(Payload(2, 0, kBytes)));
     EXPECT_TRUE(lease.Find(Key(2)).pin);
     // They become larger: some, and then all.
     for (int i = 0; i < 100; ++i) (void)lease.TryClaim(Key(3), 4 * kBytes, found);
@@ -48,14 +149,17 @@ TEST_F(PeerTest, SmallEntriesStayWhereTheyAreMadeAndNobodyIsAsked) {
 TEST_F(PeerTest, AnEntryIsStoredAtItsOwnerAlone) {
   const auto own = MakeStore(std::uint64_t{8} << 20);
   const CacheLease lease(own, kJob, kNoQuota, peers_);
-  EXPECT_FALSE(lease.TryClaim(Key(7), kBytes, {}));  // nobody gave the right to make it
   CacheLookup found;
-  found.claim = Ask(7).claim;
+  EXPECT_FALSE(lease.TryClaim(Key(7), kBytes, found));  // nobody gave the right to make it
+  found.claim = std::make_shared<EntryClaim>(Ask(7).claim);
   EXPECT_FALSE(
       lease.TryClaim(Key(7, 1), kBytes, found));  // it was read newer than it was looked for
-  auto claim = lease.TryClaim(Key(7), kBytes, found);
+  EXPECT_FALSE(found.claim) << "the older one's is given back";
+  Await([&] { return desk_->claims() == 0; });
+  found.claim = std::make_shared<EntryClaim>(Ask(7).claim);
+  const auto claim = lease.TryClaim(Key(7), kBytes, found);
   ASSERT_TRUE(claim);
-  EXPECT_TRUE(claim.Commit(Payload(7, 0, kBytes)));
+  EXPECT_TRUE(claim->Commit(Payload(7, 0, kBytes)));
   Await([&] { return store_->Stats().entries == 1; });
   EXPECT_EQ(own->Stats().entries, 0U);
 }

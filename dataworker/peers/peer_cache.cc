@@ -8,36 +8,42 @@
 
 namespace headrace::dataworker {
 
-std::shared_ptr<PeerCache> PeerCache::Make(net::Reactor& reactor, std::uint64_t least_bytes) {
-  return std::shared_ptr<PeerCache>(new PeerCache(reactor, least_bytes));
+std::shared_ptr<PeerCache> PeerCache::Make(net::Reactor& reactor, std::uint64_t least_bytes,
+                                           std::uint64_t own_bytes) {
+  return std::shared_ptr<PeerCache>(new PeerCache(reactor, least_bytes, own_bytes));
 }
 
 std::size_t PeerCache::owners() const {
   std::size_t most = 0;
   const std::lock_guard lock(mutex_);
-  for (const auto& [job, ring] : rings_) most = std::max(most, ring->owners());
+  for (const auto& [job, ring] : rings_) most = std::max(most, ring.ring->owners());
   return most;
 }
 
 void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directive) {
   // A coordinator that has just begun knows jobs, and no grants yet.
   if (directive.grants.empty() && !directive.jobs.empty()) return;
-  std::map<JobId, std::shared_ptr<const PeerRing>> rings;
+  std::map<JobId, Ring> rings;
   std::map<WorkerId, std::map<JobId, std::string>> passes;
   std::map<WorkerId, std::string> endpoints;
   for (const wire::JobGrant& grant : directive.grants) {
     if (grant.peers.empty()) continue;
-    std::vector<PeerRing::Member> members = {{self, grant.cache_bytes}};
+    std::vector<PeerRing::Member> members = {{self, grant.cache_bytes > 0 ? own_bytes_ : 0}};
     for (const wire::CachePeer& peer : grant.peers) {
       members.push_back({peer.worker, peer.cache_bytes});
       passes[peer.worker][grant.job] = peer.pass;
       endpoints[peer.worker] = peer.endpoint;
     }
-    rings[grant.job] = std::make_shared<const PeerRing>(std::move(members));
+    std::ranges::sort(members, {}, &PeerRing::Member::worker);
+    rings[grant.job].ring = std::make_shared<const PeerRing>(std::move(members));
   }
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
+    for (auto& [job, ring] : rings) {  // one that stays as it was
+      const auto held = rings_.find(job);
+      if (held != rings_.end() && held->second.ring->Equals(*ring.ring)) ring = held->second;
+    }
     self_ = self;
     any_ = !rings.empty();
     rings_.swap(rings);
@@ -62,36 +68,63 @@ void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directiv
   }
 }
 
+PeerCache::Ring PeerCache::RingOf(JobId job, WorkerId* self) const {
+  if (!any_) return {nullptr, nullptr};
+  const std::lock_guard lock(mutex_);
+  *self = self_;
+  const auto at = rings_.find(job);
+  return at == rings_.end() ? Ring{nullptr, nullptr} : at->second;
+}
+
 WorkerId PeerCache::OwnerOf(JobId job, const CacheKey& key) const {
-  if (!any_) return {};
-  std::shared_ptr<const PeerRing> ring;
   WorkerId self;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = rings_.find(job);
-    if (at == rings_.end()) return {};
-    ring = at->second;
-    self = self_;
-  }
-  const WorkerId owner = ring->OwnerOf(EntryId::Of(key));
+  const Ring ring = RingOf(job, &self);
+  if (!ring.ring) return {};
+  const WorkerId owner = ring.ring->OwnerOf(EntryId::Of(key));
   return owner == self ? WorkerId() : owner;
+}
+
+WorkerId PeerCache::FormerOf(JobId job, const CacheKey& key) const {
+  WorkerId self;
+  const Ring ring = RingOf(job, &self);
+  if (!ring.ring || *ring.misses >= kLastMisses) return {};
+  const WorkerId former = ring.ring->RankOf(EntryId::Of(key)).next;
+  return former == self ? WorkerId() : former;
 }
 
 bool PeerCache::Elsewhere(JobId job, const CacheKey& key) const {
   return OwnerOf(job, key).valid();
 }
 
-void PeerCache::Ask(JobId job, const CacheKey& key, OnAnswer on_answer) {
-  gate_->Enter(job,
-               [self = shared_from_this(), job, key, on_answer = std::move(on_answer)](
-                   FetchGate::Place place) { self->Push(job, key, std::move(place), on_answer); });
+bool PeerCache::MayBeAtFormer(JobId job, const CacheKey& key) const {
+  return FormerOf(job, key).valid();
 }
 
-void PeerCache::Push(JobId job, const CacheKey& key, FetchGate::Place place,
-                     const OnAnswer& on_answer) {
-  const WorkerId owner = OwnerOf(job, key);
-  PeerLink::OnAnswer take = [weak = weak_from_this(), owner, job, key, place = std::move(place),
-                             on_answer](wire::PeerAnswer answer, CachePin pin) mutable {
+void PeerCache::Ask(JobId job, const CacheKey& key, OnAnswer on_answer) {
+  gate_->Enter(job, [self = shared_from_this(), job, key,
+                     on_answer = std::move(on_answer)](FetchGate::Place place) {
+    self->Push(self->OwnerOf(job, key), job, key, false, std::move(place), on_answer);
+  });
+}
+
+void PeerCache::AskFormer(JobId job, const CacheKey& key, OnAnswer on_answer) {
+  WorkerId self;
+  const std::shared_ptr<std::atomic<int>> misses = RingOf(job, &self).misses;
+  OnAnswer counted = [misses, on_answer = std::move(on_answer)](Answer answer) {
+    if (misses && answer.pin) *misses = 0;
+    if (misses && !answer.pin) ++*misses;
+    on_answer(std::move(answer));
+  };
+  gate_->Enter(job, [self = shared_from_this(), job, key,
+                     on_answer = std::move(counted)](FetchGate::Place place) {
+    self->Push(self->FormerOf(job, key), job, key, true, std::move(place), on_answer);
+  });
+}
+
+void PeerCache::Push(WorkerId owner, JobId job, const CacheKey& key, bool take,
+                     FetchGate::Place place, const OnAnswer& on_answer) {
+  PeerLink::OnAnswer answered = [weak = weak_from_this(), owner, job, key, place = std::move(place),
+                                 on_answer](wire::PeerAnswer answer, CachePin pin) mutable {
     if (answer == wire::PeerAnswer::kFound) {
       on_answer({.pin = WithPlace(std::move(pin), std::move(place)), .claim = nullptr});
       return;
@@ -109,10 +142,10 @@ void PeerCache::Push(JobId job, const CacheKey& key, FetchGate::Place place,
     stopped = stopped_;
     if (!stopped) {
       first = asked_.empty();
-      asked_.push_back({owner, {job, key, take}});
+      asked_.push_back({owner, {job, key, take, answered}});
     }
   }
-  if (stopped) take(wire::PeerAnswer::kNothing, {});
+  if (stopped) answered(wire::PeerAnswer::kNothing, {});
   if (!first) return;
   reactor_.Post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->Flush();
@@ -138,7 +171,7 @@ void PeerCache::Flush() {
   }
 }
 
-bool PeerCache::Put(WorkerId owner, JobId job, const CacheKey& key, ByteSpan entry) {
+bool PeerCache::Put(WorkerId owner, JobId job, const CacheKey& key, ByteSpan entry, Duration cost) {
   const std::size_t bytes = entry.size() + ScratchBuffer::kSlack;
   if (bytes > net::kMaxFrameBytes) return false;
   if (put_bytes_->fetch_add(bytes) + bytes > kMostPutBytes) {
@@ -151,26 +184,27 @@ bool PeerCache::Put(WorkerId owner, JobId job, const CacheKey& key, ByteSpan ent
                                             counter->fetch_sub(bytes);
                                           });
   std::memset(std::ranges::copy(entry, copy.get()).out, 0, ScratchBuffer::kSlack);
-  Send(owner, job, key, true, {{ByteSpan(copy.get(), bytes), copy}});
+  Send(owner, job, key, true, cost, {{ByteSpan(copy.get(), bytes), copy}});
   return true;
 }
 
 void PeerCache::GiveBack(WorkerId owner, JobId job, const CacheKey& key) {
-  Send(owner, job, key, false, {});
+  Send(owner, job, key, false, {}, {});
 }
 
-void PeerCache::Send(WorkerId owner, JobId job, const CacheKey& key, bool made,
+void PeerCache::Send(WorkerId owner, JobId job, const CacheKey& key, bool made, Duration cost,
                      std::vector<net::PayloadFrame> payload) {
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;  // the reactor may be gone
   }
-  reactor_.Post([weak = weak_from_this(), owner, job, key, made, payload = std::move(payload)] {
-    const auto self = weak.lock();
-    if (!self) return;
-    const auto link = self->links_.find(owner);
-    if (link != self->links_.end()) link->second->Put(job, key, made, payload);
-  });
+  reactor_.Post(
+      [weak = weak_from_this(), owner, job, key, made, cost, payload = std::move(payload)] {
+        const auto self = weak.lock();
+        if (!self) return;
+        const auto link = self->links_.find(owner);
+        if (link != self->links_.end()) link->second->Put(job, key, made, cost, payload);
+      });
 }
 
 void PeerCache::Stop() {

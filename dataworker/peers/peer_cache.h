@@ -24,6 +24,10 @@ namespace headrace::dataworker {
 // What other workers keep of the jobs' samples: the asking half. Each entry has one owner (PeerRing),
 // by the coordinator's last directive. PeerDesk is the half that answers.
 //
+// When the workers change, entries change their owners, and lie where they were: at the runner-up of
+// PeerRing. Whoever is about to make an entry for its owner then asks the runner-up first (AskFormer),
+// which gives it away. That ends for a job after kLastMisses such questions without an entry.
+//
 // In flight it has at most kMostAsked entries a job, from the question until their bytes are released,
 // and kMostPutBytes of entries on their way to owners. Entries beyond that are not handed over.
 // Shared: claims may outlive the worker.
@@ -31,6 +35,7 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
  public:
   static constexpr std::size_t kMostAsked = 64;
   static constexpr std::size_t kMostPutBytes = std::size_t{64} << 20;
+  static constexpr int kLastMisses = 64;
 
   struct Answer {
     CachePin pin;                      // the entry
@@ -39,8 +44,10 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   using OnAnswer = std::function<void(Answer)>;
 
   // `reactor` outlives it.
-  // `least_bytes`: smaller entries are not worth a question; see CacheLease.
-  static std::shared_ptr<PeerCache> Make(net::Reactor& reactor, std::uint64_t least_bytes = 0);
+  // `least_bytes`: smaller entries are not worth a question; see CacheLease. `own_bytes`: the size of this
+  // worker's cache, as others know it (CachePeer::cache_bytes).
+  static std::shared_ptr<PeerCache> Make(net::Reactor& reactor, std::uint64_t least_bytes = 0,
+                                         std::uint64_t own_bytes = 0);
   [[nodiscard]] std::uint64_t least_bytes() const { return least_bytes_; }
 
   // Takes the rings that hold from now on. `self`: this worker's id. Reactor thread.
@@ -57,6 +64,10 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   // Until the pin is released it holds one of the job's places: a caller that has one must not wait
   // for the next. Any thread.
   void Ask(JobId job, const CacheKey& key, OnAnswer on_answer);
+  // Whether the entry may lie with another worker, which owned it before. Any thread.
+  [[nodiscard]] bool MayBeAtFormer(JobId job, const CacheKey& key) const;
+  // Takes it from there, for its owner. As Ask; there is never a claim.
+  void AskFormer(JobId job, const CacheKey& key, OnAnswer on_answer);
 
  private:
   friend class PeerClaim;
@@ -64,22 +75,34 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
     WorkerId owner;
     PeerLink::Question question;
   };
-  PeerCache(net::Reactor& reactor, std::uint64_t least_bytes)
+  PeerCache(net::Reactor& reactor, std::uint64_t least_bytes, std::uint64_t own_bytes)
       : reactor_(reactor),
         least_bytes_(least_bytes),
+        own_bytes_(own_bytes),
         gate_(std::make_shared<FetchGate>(kMostAsked)) {}
+  struct Ring {
+    std::shared_ptr<const PeerRing> ring;
+    // Questions without an entry in a row, to workers that owned the entries before. Shared: with answers.
+    std::shared_ptr<std::atomic<int>> misses = std::make_shared<std::atomic<int>>(0);
+  };
+  // Of a job; nothing: it has none.
+  [[nodiscard]] Ring RingOf(JobId job, WorkerId* self) const;
   // Not valid: this worker's own, or nobody's.
   [[nodiscard]] WorkerId OwnerOf(JobId job, const CacheKey& key) const;
-  void Push(JobId job, const CacheKey& key, FetchGate::Place place, const OnAnswer& on_answer);
+  [[nodiscard]] WorkerId FormerOf(JobId job, const CacheKey& key) const;
+  void Push(WorkerId worker, JobId job, const CacheKey& key, bool take, FetchGate::Place place,
+            const OnAnswer& on_answer);
   void Flush();
   // Hands an entry to its owner; copies it. False: it is not handed over. Any thread.
-  bool Put(WorkerId owner, JobId job, const CacheKey& key, ByteSpan entry);
+  bool Put(WorkerId owner, JobId job, const CacheKey& key, ByteSpan entry, Duration cost);
   void GiveBack(WorkerId owner, JobId job, const CacheKey& key);
-  void Send(WorkerId owner, JobId job, const CacheKey& key, bool made,
+  // `cost`: 0 if it was not made.
+  void Send(WorkerId owner, JobId job, const CacheKey& key, bool made, Duration cost,
             std::vector<net::PayloadFrame> payload);
 
   net::Reactor& reactor_;
   const std::uint64_t least_bytes_;
+  const std::uint64_t own_bytes_;
   const std::shared_ptr<FetchGate> gate_;
   std::map<WorkerId, std::unique_ptr<PeerLink>> links_;  // reactor thread
   std::atomic<bool> any_ = false;                        // there is a ring
@@ -90,7 +113,7 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   // Guarded by mutex_:
   bool stopped_ = false;
   WorkerId self_;
-  std::map<JobId, std::shared_ptr<const PeerRing>> rings_;
+  std::map<JobId, Ring> rings_;
   std::vector<Asked> asked_;  // and not with a link yet
 };
 

@@ -8,10 +8,10 @@ PeerClaim::~PeerClaim() {
   if (const auto peers = peers_.lock()) peers->GiveBack(owner_, job_, key_);
 }
 
-bool PeerClaim::Commit(ByteSpan entry) {
+bool PeerClaim::Commit(ByteSpan entry, Duration cost) {
   const auto peers = std::exchange(peers_, {}).lock();
   if (!peers) return false;
-  if (peers->Put(owner_, job_, key_, entry)) return true;
+  if (peers->Put(owner_, job_, key_, entry, cost)) return true;
   peers->GiveBack(owner_, job_, key_);
   return false;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/ids.h"
 #include "dataworker/cache/cache_entry.h"
 
@@ -22,8 +23,9 @@ class PeerClaim {
   ~PeerClaim();
 
   [[nodiscard]] const CacheKey& key() const { return key_; }
-  // Hands the entry over; copies it. False: it is not handed over. Called once.
-  bool Commit(ByteSpan entry);
+  // Hands the entry over; copies it. `cost`: what it took to make. False: it is not handed over. Called
+  // once.
+  bool Commit(ByteSpan entry, Duration cost);
 
  private:
   std::weak_ptr<PeerCache> peers_;  // empty: used

@@ -11,42 +11,38 @@ namespace headrace::dataworker {
 namespace {
 
 constexpr Duration kLook = std::chrono::seconds(1);
-constexpr std::size_t kSomeBytes = 1;  // of an entry, before the job has any
-
-// What an entry of the job takes here on average, bytes.
-std::size_t MeanBytes(const SampleStore& store, JobId job) {
-  for (const StoreJobStats& stats : store.JobStats()) {
-    if (stats.all.job != job || stats.all.entries == 0) continue;
-    return static_cast<std::size_t>(stats.all.bytes / stats.all.entries);
-  }
-  return kSomeBytes;
-}
 
 }  // namespace
 
-// A question some of whose entries a slow tier looks for.
+// A question some of whose entries are looked for in a slow tier, or waited for.
 struct PeerDesk::Pending {
   std::string peer;
   wire::PeerFind find;
-  std::vector<CachePin> pins;  // one a key
+  std::shared_ptr<const CacheLease> lease;
+  std::vector<CacheLookup> found;  // one a key; `later`: another makes it
   std::size_t looking = 0;
 };
 
+PeerDesk::PeerDesk(Parts parts) : parts_(std::move(parts)) {
+  tick_ = parts_.reactor.AddTimer(kTick, [this] { parts_.cache->TickClaims(); });
+}
+
 PeerDesk::~PeerDesk() {
   if (timer_ != 0) parts_.reactor.CancelTimer(timer_);
+  parts_.reactor.CancelTimer(tick_);
 }
 
 void PeerDesk::OnDirective(const wire::WorkerDirective& directive) {
   // A coordinator that has just begun knows jobs, and no grants yet.
   if (directive.grants.empty() && !directive.jobs.empty()) return;
-  std::map<JobId, std::unique_ptr<const CacheLease>> jobs;
+  std::map<JobId, std::shared_ptr<const CacheLease>> jobs;
   for (const wire::JobGrant& grant : directive.grants) {
     if (grant.peers.empty()) continue;
-    std::unique_ptr<const CacheLease>& lease = jobs[grant.job];
+    std::shared_ptr<const CacheLease>& lease = jobs[grant.job];
     if (const auto held = jobs_.find(grant.job); held != jobs_.end()) {
       lease = std::move(held->second);
     } else {
-      lease = std::make_unique<const CacheLease>(parts_.cache, grant.job, 0);  // the grant counts
+      lease = std::make_shared<const CacheLease>(parts_.cache, grant.job, 0);  // the grant counts
     }
   }
   std::erase_if(jobs_, [](const auto& entry) { return entry.second == nullptr; });
@@ -72,24 +68,33 @@ void PeerDesk::OnFind(const std::string& peer, const wire::PeerFind& find) {
   auto pending = std::make_shared<Pending>();
   pending->peer = peer;
   pending->find = find;
-  pending->pins.resize(find.keys.size());
+  pending->lease = jobs_.at(find.job);
+  pending->found.resize(find.keys.size());
   pending->looking = 1;
   for (std::size_t i = 0; i < find.keys.size(); ++i) {
     const CacheKey key = KeyOf(find.keys[i]);
-    CacheLookup found = parts_.cache->Find(find.job, key);
-    pending->pins[i] = std::move(found.pin);
-    if (!found.later) continue;
+    CacheLookup& found = pending->found[i];
+    found = find.take ? parts_.cache->Find(find.job, key) : pending->lease->Find(key);
+    if (!found.later || (pending->lease->AwaitsMaker(found) && !find.wait)) continue;
     ++pending->looking;
-    parts_.cache->FindLater(find.job, key, found,
-                            [this, alive = std::weak_ptr(alive_), pending, i,
-                             &reactor = parts_.reactor](CacheLookup at) {
-                              reactor.Post([this, alive, pending, i, pin = std::move(at.pin)] {
-                                if (alive.expired()) return;
-                                pending->pins[i] = pin;
-                                if (--pending->looking == 0) Answer(*pending);
-                              });
-                            });
+    auto on_found = [this, alive = std::weak_ptr(alive_), pending, i,
+                     &reactor = parts_.reactor](CacheLookup at) {
+      reactor.Post([this, alive, pending, i, at = std::move(at)]() mutable {
+        if (!alive.expired()) OnFound(pending, i, std::move(at));
+      });
+    };
+    const CacheLookup stopped = std::exchange(found, CacheLookup());
+    if (find.take) {
+      parts_.cache->FindLater(find.job, key, stopped, std::move(on_found));
+    } else {
+      pending->lease->FindLater(key, stopped, std::move(on_found));
+    }
   }
+  if (--pending->looking == 0) Answer(*pending);
+}
+
+void PeerDesk::OnFound(const std::shared_ptr<Pending>& pending, std::size_t i, CacheLookup found) {
+  pending->found[i] = std::move(found);
   if (--pending->looking == 0) Answer(*pending);
 }
 
@@ -97,16 +102,18 @@ void PeerDesk::Answer(Pending& pending) {
   wire::PeerFound found{.request = pending.find.request, .status = {}, .answers = {}, .sizes = {}};
   std::vector<net::PayloadFrame> frames;
   std::uint64_t bytes = 0;
-  const bool misses = std::ranges::any_of(pending.pins, [](const auto& pin) { return !pin; });
-  const std::size_t mean = misses ? MeanBytes(*parts_.cache, pending.find.job) : 0;
-  for (std::size_t i = 0; i < pending.pins.size(); ++i) {
-    if (!pending.pins[i]) {
-      const bool make =
-          GiveClaim(pending.find.worker, pending.find.job, KeyOf(pending.find.keys[i]), mean);
-      found.answers.push_back(make ? wire::PeerAnswer::kMake : wire::PeerAnswer::kNothing);
+  for (std::size_t i = 0; i < pending.found.size(); ++i) {
+    CacheLookup& lookup = pending.found[i];
+    if (!lookup.pin) {
+      wire::PeerAnswer answer = wire::PeerAnswer::kNothing;
+      if (lookup.later) answer = wire::PeerAnswer::kSoon;
+      if (lookup.claim && GiveClaim(pending.find.worker, std::move(lookup.claim))) {
+        answer = wire::PeerAnswer::kMake;
+      }
+      found.answers.push_back(answer);
       continue;
     }
-    const auto pin = std::make_shared<const CachePin>(std::move(pending.pins[i]));
+    const auto pin = std::make_shared<const CachePin>(std::move(lookup.pin));
     const ByteSpan entry = pin->bytes();
     const std::size_t framed = entry.size() + ScratchBuffer::kSlack;
     bytes += framed;
@@ -117,17 +124,19 @@ void PeerDesk::Answer(Pending& pending) {
     }
     found.answers.push_back(wire::PeerAnswer::kFound);
     found.sizes.push_back(entry.size());
+    found.costs_ns.push_back(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(pin->cost().count(), 0)));
     frames.push_back({ByteSpan(entry.data(), framed), pin});
+    if (pending.find.take) parts_.cache->Forget(KeyOf(pending.find.keys[i]));
   }
   parts_.send(pending.peer, std::move(found), std::move(frames));
 }
 
-bool PeerDesk::GiveClaim(WorkerId worker, JobId job, const CacheKey& key, std::size_t bytes) {
+bool PeerDesk::GiveClaim(WorkerId worker, std::shared_ptr<EntryClaim> claim) {
   if (claims_.size() >= kMostClaims) return false;
-  SampleStore::Claim claim = parts_.cache->TryClaim(job, key, bytes);
-  if (!claim) return false;
   const SteadyTime until = parts_.reactor.clock().Now() + kClaimFor;
-  claims_.try_emplace(EntryId::Of(key), Claimed{worker, key, std::move(claim), until});
+  const CacheKey key = claim->key();
+  claims_.insert_or_assign(EntryId::Of(key), Claimed{worker, key, std::move(claim), until});
   if (timer_ == 0) timer_ = parts_.reactor.AddTimer(kLook, [this] { DropOldClaims(); });
   return true;
 }
@@ -154,11 +163,14 @@ void PeerDesk::OnPut(const net::Incoming& incoming, const wire::PeerPut& put) {
       incoming.payload[0].size() < ScratchBuffer::kSlack) {
     return;
   }
+  jobs_.at(put.job)->NoteSize(incoming.payload[0].size());
+  const Duration cost(static_cast<std::int64_t>(std::min(put.cost_ns, PeerLink::kMostCostNs)));
   // The copy is compute threads' work.
-  parts_.executor.Submit([cache = parts_.cache, claimed, frame = incoming.payload[0],
-                          owner = incoming.payload_owner](ThreadContext&) {
-    claimed->claim.Commit(frame.first(frame.size() - ScratchBuffer::kSlack));
-  });
+  parts_.executor.Submit(
+      [claimed, frame = incoming.payload[0], owner = incoming.payload_owner, cost](ThreadContext&) {
+        claimed->claim->Commit(frame.first(frame.size() - ScratchBuffer::kSlack), cost);
+        claimed->claim.reset();
+      });
 }
 
 }  // namespace headrace::dataworker

@@ -24,8 +24,8 @@ namespace headrace::dataworker {
 // answers and takes entries only for jobs that share samples here by the last directive, and only from
 // workers with the job's pass (base/pass/pass.h).
 //
-// One worker at a time may make an entry that is not here. The others are told that there is nothing,
-// and make the sample for themselves alone. Who has the claim puts the entry, or gives the claim back;
+// One worker at a time may make an entry that is not here. The others are told that it comes soon, and
+// ask again to wait for it (OpenClaims). Who has the claim puts the entry, or gives the claim back;
 // after kClaimFor it is void. Entries count in the job's quota here. Reactor thread.
 class PeerDesk {
  public:
@@ -44,7 +44,7 @@ class PeerDesk {
     Send send;
   };
   // What `parts` refers to outlives it, and the executor runs no task after it.
-  explicit PeerDesk(Parts parts) : parts_(std::move(parts)) {}
+  explicit PeerDesk(Parts parts);
   ~PeerDesk();
   PeerDesk(const PeerDesk&) = delete;
   PeerDesk& operator=(const PeerDesk&) = delete;
@@ -59,21 +59,24 @@ class PeerDesk {
   struct Claimed {
     WorkerId by;
     CacheKey key;
-    SampleStore::Claim claim;
+    std::shared_ptr<EntryClaim> claim;
     SteadyTime until;
   };
   struct Pending;
+  // How often those that wait for an entry are looked at: OpenClaims::Tick.
+  static constexpr Duration kTick = std::chrono::milliseconds(150);
   [[nodiscard]] bool Admits(WorkerId worker, JobId job, const std::string& pass) const;
   void Answer(Pending& pending);
-  // Gives the asker the right to make the entry, of about `bytes`; false: nobody should, or another
-  // has it.
-  bool GiveClaim(WorkerId worker, JobId job, const CacheKey& key, std::size_t bytes);
+  void OnFound(const std::shared_ptr<Pending>& pending, std::size_t i, CacheLookup found);
+  // Gives the asker the claim. False: too many are given.
+  bool GiveClaim(WorkerId worker, std::shared_ptr<EntryClaim> claim);
   void DropOldClaims();
 
   const Parts parts_;
-  std::map<JobId, std::unique_ptr<const CacheLease>> jobs_;
+  std::map<JobId, std::shared_ptr<const CacheLease>> jobs_;
   std::unordered_map<EntryId, Claimed, HashEntryId> claims_;
   net::TimerId timer_ = 0;  // 0: none
+  net::TimerId tick_ = 0;
   const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };
 

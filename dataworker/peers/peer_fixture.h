@@ -12,6 +12,7 @@
 
 #include "base/pass/pass.h"
 #include "dataworker/cache/cache_fixture.h"
+#include "dataworker/cache/fake_slow_tier.h"
 #include "dataworker/cache/memory/memory_cache.h"
 #include "dataworker/exec/inline_executor.h"
 #include "dataworker/peers/cache_lease.h"
@@ -27,6 +28,7 @@ using net::testing::RunOn;
 inline constexpr WorkerId kAsker(1), kOwner(2), kThird(3);
 inline constexpr const char* kToken = "the token of the owner";
 inline constexpr std::size_t kBytes = 30'000;
+inline constexpr Duration kCost = std::chrono::milliseconds(7);  // of an entry
 
 inline std::shared_ptr<SampleStore> MakeStore(std::uint64_t bytes) {
   std::vector<SampleStore::Tier> tiers;
@@ -116,7 +118,7 @@ class PeerTest : public testing::Test {
   void Make(const std::shared_ptr<PeerClaim>& claim, std::uint64_t inode) {
     ASSERT_TRUE(claim);
     const int before = puts_;
-    ASSERT_TRUE(claim->Commit(Payload(inode, 0, kBytes)));
+    ASSERT_TRUE(claim->Commit(Payload(inode, 0, kBytes), kCost));
     Await([&] { return puts_ > before && executor_.queued() == 0; });
   }
   // What the owner keeps of the job.

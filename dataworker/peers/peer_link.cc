@@ -64,10 +64,15 @@ void PeerLink::SendNext() {
     GiveUp();
     return;
   }
-  while (!waiting_.empty() && open_.size() < kMostOpen) {
+  const auto asking = [this] {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(open_, [](const auto& each) { return !each.second.waits; }));
+  };
+  while (!waiting_.empty() && asking() < kMostOpen) {
     const JobId job = waiting_.front().job;
+    const bool take = waiting_.front().take;
     std::vector<Question> together;
-    while (!waiting_.empty() && waiting_.front().job == job &&
+    while (!waiting_.empty() && waiting_.front().job == job && waiting_.front().take == take &&
            together.size() < wire::kMaxPeerKeys) {
       together.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
@@ -76,24 +81,40 @@ void PeerLink::SendNext() {
     if (pass == passes_.end()) {
       AnswerAll(std::move(together));
     } else {
-      Send(std::move(together), pass->second);
+      Send(std::move(together), pass->second, false);
     }
   }
 }
 
-void PeerLink::Send(std::vector<Question> questions, const std::string& pass) {
+void PeerLink::AskAgain(std::vector<Question> questions) {
+  if (questions.empty()) return;
+  const auto pass = passes_.find(questions.front().job);  // all are of one message
+  if (pass == passes_.end() || reactor_.clock().Now() < mute_until_) {
+    AnswerAll(std::move(questions));
+  } else {
+    for (Question& question : questions) {
+      std::vector<Question> alone;
+      alone.push_back(std::move(question));
+      Send(std::move(alone), pass->second, true);
+    }
+  }
+}
+
+void PeerLink::Send(std::vector<Question> questions, const std::string& pass, bool waits) {
   wire::PeerFind find{.request = ++request_,
                       .worker = self_,
                       .job = questions.front().job,
                       .pass = pass,
-                      .keys = {}};
+                      .keys = {},
+                      .wait = waits,
+                      .take = questions.front().take};
   for (const Question& question : questions) find.keys.push_back(WordsOf(question.key));
   if (!socket_->Send({}, find).ok()) {
     AnswerAll(std::move(questions));
     return;
   }
   const net::TimerId deadline = reactor_.AddOnce(kAnswerWithin, [this] { OnSilence(); });
-  open_[find.request] = {std::move(questions), deadline};
+  open_[find.request] = {waits, std::move(questions), deadline};
 }
 
 void PeerLink::OnMessage(net::Incoming&& incoming) {
@@ -109,14 +130,22 @@ void PeerLink::OnMessage(net::Incoming&& incoming) {
     return;
   }
   std::size_t frame = 0;
+  std::vector<Question> again;
   for (std::size_t i = 0; i < message.questions.size(); ++i) {
     CachePin pin;
     if (found->answers[i] == wire::PeerAnswer::kFound) {
-      pin = {incoming.payload[frame].first(found->sizes[frame]), incoming.payload_owner};
+      const std::uint64_t cost = found->costs_ns.empty() ? 0 : found->costs_ns[frame];
+      pin = {incoming.payload[frame].first(found->sizes[frame]), incoming.payload_owner,
+             Duration(static_cast<Duration::rep>(std::min(cost, PeerLink::kMostCostNs)))};
       ++frame;
+    }
+    if (found->answers[i] == wire::PeerAnswer::kSoon && !message.waits) {
+      again.push_back(std::move(message.questions[i]));
+      continue;
     }
     message.questions[i].on_answer(found->answers[i], std::move(pin));
   }
+  AskAgain(std::move(again));
 }
 
 void PeerLink::OnSilence() {
@@ -134,14 +163,18 @@ void PeerLink::GiveUp() {
   AnswerAll(std::move(all));
 }
 
-void PeerLink::Put(JobId job, const CacheKey& key, bool made,
+void PeerLink::Put(JobId job, const CacheKey& key, bool made, Duration cost,
                    std::vector<net::PayloadFrame> payload) {
   const auto pass = passes_.find(job);
   if (pass == passes_.end()) return;
   (void)socket_->Send(
       {},
-      wire::PeerPut{
-          .worker = self_, .job = job, .pass = pass->second, .key = WordsOf(key), .made = made},
+      wire::PeerPut{.worker = self_,
+                    .job = job,
+                    .pass = pass->second,
+                    .key = WordsOf(key),
+                    .made = made,
+                    .cost_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(cost.count(), 0))},
       std::move(payload));
 }
 

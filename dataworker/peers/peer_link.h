@@ -23,7 +23,8 @@ namespace headrace::dataworker {
 
 // The connection to one worker that keeps samples of a job. It asks for several entries in a message:
 // while kMostOpen messages have no answer, questions wait, and the next message has all of them. So a
-// batch's samples go in one or two, however they come.
+// batch's samples go in one or two, however they come. A question for an entry that somebody makes
+// now goes in a message of its own.
 //
 // Each question has exactly one answer, within kAnswerWithin: a peer that is dead, mute or refuses has
 // nothing. After silence or a hang-up it is not asked for kMute. Reactor thread.
@@ -32,12 +33,15 @@ class PeerLink {
   static constexpr Duration kAnswerWithin = std::chrono::seconds(1);
   static constexpr Duration kMute = std::chrono::seconds(2);
   static constexpr std::size_t kMostOpen = 2;
+  // Of one entry, whatever a peer says that it took to make.
+  static constexpr std::uint64_t kMostCostNs = 100'000'000'000;
 
   // Takes the answer; with kFound, the entry.
   using OnAnswer = std::function<void(wire::PeerAnswer, CachePin)>;
   struct Question {
     JobId job;
     CacheKey key;
+    bool take = false;  // the entry goes to its owner: the peer needs not keep it
     OnAnswer on_answer;
   };
 
@@ -56,17 +60,21 @@ class PeerLink {
   }
   void Ask(std::vector<Question> questions);
   // Gives an entry that the peer wants, or says that none comes. A message that can't be sent is lost.
-  void Put(JobId job, const CacheKey& key, bool made, std::vector<net::PayloadFrame> payload);
+  void Put(JobId job, const CacheKey& key, bool made, Duration cost,
+           std::vector<net::PayloadFrame> payload);
 
  private:
   struct Message {
+    bool waits = false;  // for entries that others make
     std::vector<Question> questions;
     net::TimerId deadline = 0;
   };
   PeerLink(net::Reactor& reactor, std::string endpoint)
       : reactor_(reactor), endpoint_(std::move(endpoint)) {}
   void SendNext();
-  void Send(std::vector<Question> questions, const std::string& pass);
+  void Send(std::vector<Question> questions, const std::string& pass, bool waits);
+  // Asks again for what others make now, each in a message of its own: nothing is held up by another.
+  void AskAgain(std::vector<Question> questions);
   void OnMessage(net::Incoming&& incoming);
   void OnSilence();
   // Answers what is open and what waits.

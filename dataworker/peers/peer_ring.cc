@@ -2,15 +2,22 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/hash.h"
 
 namespace headrace::dataworker {
 
-WorkerId PeerRing::OwnerOf(const EntryId& entry) const {
+PeerRing::Ranked PeerRing::RankOf(const EntryId& entry) const {
   const std::uint64_t name = HashEntryId()(entry);
-  WorkerId owner;
-  double greatest = -std::numeric_limits<double>::infinity();
+  struct Draw {
+    double number = -std::numeric_limits<double>::infinity();
+    WorkerId worker;
+    [[nodiscard]] bool Beats(const Draw& other) const {
+      return number > other.number || (number == other.number && worker < other.worker);
+    }
+  };
+  Draw first, second;
   for (const Member& member : members_) {
     if (member.weight == 0) continue;
     const std::uint64_t mixed =
@@ -20,12 +27,14 @@ WorkerId PeerRing::OwnerOf(const EntryId& entry) const {
     // An exponential variable of rate `weight`, as a negative number: the least wins with a chance in
     // proportion to its rate.
     const double drawn = std::log(uniform) / static_cast<double>(member.weight);
-    if (drawn > greatest || (drawn == greatest && member.worker < owner)) {
-      greatest = drawn;
-      owner = member.worker;
+    const Draw own{drawn, member.worker};
+    if (own.Beats(first)) {
+      second = std::exchange(first, own);
+    } else if (own.Beats(second)) {
+      second = own;
     }
   }
-  return owner;
+  return {first.worker, second.worker};
 }
 
 }  // namespace headrace::dataworker

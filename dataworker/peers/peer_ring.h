@@ -33,8 +33,19 @@ class PeerRing {
     return static_cast<std::size_t>(
         std::ranges::count_if(members_, [](const Member& each) { return each.weight > 0; }));
   }
-  // Not valid: no member has a weight. O(members).
-  [[nodiscard]] WorkerId OwnerOf(const EntryId& entry) const;
+  // The owner, and the runner-up: who owned the entry before the owner came, and will when it goes. Not
+  // valid: no member, or no other one, has a weight. O(members).
+  struct Ranked {
+    WorkerId owner, next;
+  };
+  [[nodiscard]] Ranked RankOf(const EntryId& entry) const;
+  [[nodiscard]] WorkerId OwnerOf(const EntryId& entry) const { return RankOf(entry).owner; }
+  // Whether both have the same members with the same weights, in the same order.
+  [[nodiscard]] bool Equals(const PeerRing& other) const {
+    return std::ranges::equal(members_, other.members_, [](const Member& a, const Member& b) {
+      return a.worker == b.worker && a.weight == b.weight;
+    });
+  }
 
  private:
   std::vector<Member> members_;

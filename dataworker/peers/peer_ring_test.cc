@@ -105,5 +105,19 @@ TEST(PeerRing, WhoHasNoRoomOwnsNothing) {
   for (const WorkerId owner : owners) ASSERT_EQ(owner, WorkerId(2));
 }
 
+TEST(PeerRing, TheRunnerUpOwnsWhatTheOwnerLeavesAndHadItBefore) {
+  const std::vector<PeerRing::Member> members = {
+      {WorkerId(1), 100}, {WorkerId(2), 300}, {WorkerId(3), 200}, {WorkerId(4), 0}};
+  const PeerRing ring(members);
+  for (std::uint64_t inode = 0; inode < 1000; ++inode) {
+    const EntryId id{.place = {inode, 1}};
+    const PeerRing::Ranked ranked = ring.RankOf(id);
+    std::vector<PeerRing::Member> others = members;
+    std::erase_if(others, [&](const auto& each) { return each.worker == ranked.owner; });
+    EXPECT_EQ(ranked.next, PeerRing(others).OwnerOf(id));
+  }
+  EXPECT_FALSE(PeerRing({{WorkerId(1), 100}}).RankOf({}).next.valid());
+}
+
 }  // namespace
 }  // namespace headrace::dataworker

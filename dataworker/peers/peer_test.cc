@@ -7,10 +7,14 @@ TEST_F(PeerTest, WhoAsksFirstMakesTheEntryAndAllFindIt) {
   auto first = Ask(7);
   EXPECT_FALSE(first.pin);
   ASSERT_TRUE(first.claim);
-  const auto second = Ask(7);  // while the first one makes it
-  EXPECT_FALSE(second.pin);
-  EXPECT_FALSE(second.claim);
+  const auto second = Begin(7);  // while the first one makes it
+  Await([&] { return finds_.size() == 3 && finds_.back().wait; });
+  EXPECT_TRUE(Ask(8).claim) << "nobody else waits for that";
+  EXPECT_EQ(second->answers, 0);
   Make(first.claim, 7);
+  Await([&] { return second->answers == 1; });
+  EXPECT_TRUE(second->answer.pin);
+  second->answer = {};
   EXPECT_EQ(store_->Stats().entries, 1U);
   for (int i = 0; i < 3; ++i) {
     const auto found = Ask(7);
@@ -18,7 +22,56 @@ TEST_F(PeerTest, WhoAsksFirstMakesTheEntryAndAllFindIt) {
     EXPECT_TRUE(Equal(found.pin.bytes(), Payload(7, 0, kBytes)));
   }
   EXPECT_EQ(store_->Stats().entries, 1U);
-  EXPECT_EQ(Job().hits, 3U);
+  EXPECT_EQ(Job().hits, 4U);
+}
+
+TEST_F(PeerTest, WhoeverMakesItMayFailAndThenTheNextOneDoes) {
+  auto first = Ask(7);
+  const auto second = Begin(7), third = Begin(7);
+  Await([&] { return finds_.size() >= 3 && finds_.back().wait; });
+  first.claim.reset();
+  Await([&] { return second->answers + third->answers == 1; });
+  const auto& next = second->answers == 1 ? second : third;
+  ASSERT_TRUE(next->answer.claim);
+  Make(next->answer.claim, 7);
+  Await([&] { return second->answers + third->answers == 2; });
+  EXPECT_TRUE((next == second ? third : second)->answer.pin);
+}
+
+TEST_F(PeerTest, NobodyWaitsLongForAnEntryThatAnotherOneMakes) {
+  const auto first = Ask(7);
+  const auto second = Begin(7);
+  Await([&] { return finds_.size() >= 2 && finds_.back().wait; });
+  for (int tick = 0; tick < 2; ++tick) Advance(std::chrono::milliseconds(150));
+  Await([&] { return second->answers == 1; });
+  EXPECT_FALSE(second->answer.pin);
+  EXPECT_FALSE(second->answer.claim);
+  // It is an old one now.
+  const auto third = Ask(7);
+  EXPECT_FALSE(third.pin || third.claim);
+  EXPECT_TRUE(Ask(8).claim) << "the owner is not mute";
+}
+
+// What an entry took to make says what it is worth.
+TEST_F(PeerTest, AnEntrysCostGoesWithItToTheOwner) {
+  std::vector<SampleStore::Tier> tiers;
+  auto tier = std::make_unique<FakeSlowTier>(std::uint64_t{8} << 20, 1);
+  FakeSlowTier& slow = *tier;
+  tiers.push_back({"slow", std::move(tier)});
+  const auto store = std::make_shared<SampleStore>(std::move(tiers));
+  RunOn(*reactor_, [&] {
+    desk_ = std::make_unique<PeerDesk>(
+        PeerDesk::Parts{*reactor_, executor_, store, kToken,
+                        [this](const std::string& peer, const wire::Body& body,
+                               const std::vector<net::PayloadFrame>& payload) {
+                          EXPECT_TRUE(socket_->Send(peer, body, payload).ok());
+                        }});
+    desk_->OnDirective(Directive(kAsker, ""));
+    store->SetQuota(kJob, StoreQuota{.bytes = kNoQuota});
+  });
+  Make(Ask(7).claim, 7);
+  EXPECT_EQ(slow.costs(), std::vector<Duration>{kCost});
+  RunOn(*reactor_, [&] { desk_.reset(); });
 }
 
 TEST_F(PeerTest, NewerContentIsAMissAndReplacesTheOlder) {
@@ -42,7 +95,7 @@ TEST_F(PeerTest, AClaimIsVoidAfterATime) {
   ASSERT_TRUE(first.claim);
   Advance(PeerDesk::kClaimFor);
   Await([&] { return desk_->claims() == 0; });
-  ASSERT_TRUE(first.claim->Commit(Payload(7, 0, kBytes)));
+  ASSERT_TRUE(first.claim->Commit(Payload(7, 0, kBytes), {}));
   Await([&] { return puts_ == 1; });
   EXPECT_EQ(store_->Stats().entries, 0U);
   EXPECT_TRUE(Ask(7).claim);

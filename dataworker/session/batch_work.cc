@@ -273,7 +273,7 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   if (prefix) return MakeAndKeepPrefix(sample, *read, context);
   const CacheKey read_key{read->content, EntryForm()};
   if (auto claim = setup_.cache->TryClaim(read_key, read->bytes.size(), input.found)) {
-    claim.Commit(read->bytes, sample.cost.source);
+    claim->Commit(read->bytes, sample.cost.source);
   }
   return FromEncoded(sample, read->bytes, context);
 }
@@ -292,7 +292,9 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   if (!source.encoded) return FromPixels(sample, source, context);
   LargeScratch scratch(context);
   HR_TRY(const TensorSpec spec, AdmitPicture(*this, sample.at, source.bytes, scratch));
-  HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
+  CompiledPlan::Shapes shapes;
+  shapes.values.resize(setup_.prefix->graph().values().size());
+  HR_RETURN_IF_ERROR(setup_.prefix->graph().Shapes(spec, shapes.values, &shapes.prefixes));
   const std::size_t overhead = (shapes.prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
   std::size_t payload_bytes = 0;
   for (const TensorSpec& prefix : shapes.prefixes) payload_bytes += prefix.bytes() + overhead;
@@ -304,8 +306,8 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
     return FromEncoded(sample, source.bytes, context);
   }
   const SteadyTime begin = setup_.clock->Now();
-  HR_RETURN_IF_ERROR(setup_.plan->runner().RunPrefix(source.bytes, context.ops, &context.payload));
-  claim.Commit(context.payload, sample.cost.source + (setup_.clock->Now() - begin));
+  HR_RETURN_IF_ERROR(setup_.prefix->RunPrefix(source.bytes, context.ops, &context.payload));
+  claim->Commit(context.payload, sample.cost.source + (setup_.clock->Now() - begin));
   const Status status = FromPayload(sample, context.payload, context);
   if (context.payload.capacity() > kKeptFileBytes) Bytes().swap(context.payload);
   return status;
@@ -345,7 +347,7 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
 
 Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
-  HR_TRY(const TensorSpec spec, setup_.plan->runner().PayloadSource(payload));
+  HR_TRY(const TensorSpec spec, setup_.prefix->PayloadSource(payload));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   HR_RETURN_IF_ERROR(CheckShape(sample, spec, params));
   return setup_.runner->RunFromPrefix(payload, params, context.ops, sample.outs);

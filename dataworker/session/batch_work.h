@@ -30,7 +30,8 @@ class BatchWork final : public Work {
     wire::BatchRequest request;                // checked: see CheckRequest
     std::shared_ptr<const CacheLease> cache;   // nullptr: this session has none
     CachedAs cached_as = {};                   // what it keeps: one of the plan's
-    const ops::GraphRunner* runner = nullptr;  // the plan's, if it has a graph
+    const ops::GraphRunner* prefix = nullptr;  // the plan's that makes that; null: it has no graph
+    const ops::GraphRunner* runner = nullptr;  // the same, or without the tail
     bool before_tail = false;                  // what `runner` and `layout` are
     BatchLayout layout;
     MutableByteSpan memory;            // layout.bytes() of them

@@ -15,16 +15,28 @@ namespace {
 
 bool IsComputed(const FieldSpec& field) { return field.kind != FieldSpec::Kind::kArray; }
 
-// The constants count by their bytes: what a plan calls them by is no cryptographic hash.
+// The constants count by their bytes: what a plan calls them by is no cryptographic hash. Those of draws
+// don't count. A pure prefix draws nothing, and jobs with other draws after it have the same form.
 EntryForm EntryFormOf(const ops::Graph& graph, const ops::Constants& constants) {
   const Bytes text = graph.prefix_text();
   std::vector<ByteSpan> parts = {text};
   for (const auto& [name, content] : constants) {
+    if (name == ops::kTorchExp) continue;
     parts.push_back(AsBytes(name));
     parts.push_back(content);
   }
   const Digest digest = DigestOf(parts);
   return {digest[0], digest[1]};
+}
+
+Status SetRunners(ops::Graph graph, bool has_lists, KeptForm& form) {
+  HR_TRY(ops::GraphRunner runner,
+         ops::GraphRunner::Make(std::make_shared<const ops::Graph>(std::move(graph))));
+  if (runner.graph().tail() > 0 && !has_lists) {
+    form.before_tail = std::make_shared<const ops::GraphRunner>(runner.BeforeTail());
+  }
+  form.runner = std::make_shared<const ops::GraphRunner>(std::move(runner));
+  return {};
 }
 
 }  // namespace
@@ -140,29 +152,45 @@ Status CompiledPlan::CompileGraph(const Plan& plan, const wire::Split& split,
   HR_TRY(ops::Graph graph,
          ops::Graph::Compile(cut.chain, std::move(values), plan.libraries, constants,
                              ops::TorchFunctions::Loaded(), ListsOf(cut)));
-  HR_TRY(runner_, ops::GraphRunner::Make(std::make_shared<const ops::Graph>(std::move(graph))));
+  HR_RETURN_IF_ERROR(SetRunners(std::move(graph), has_lists_, kept_));
   for (const auto& source : sources_) {
-    if (source->files() == runner_->graph().files()) continue;
+    if (source->files() == this->graph().files()) continue;
     return InvalidArgument("a source has " + std::to_string(source->files()) +
                            " files a sample, and the plan takes " +
-                           std::to_string(runner_->graph().files()));
+                           std::to_string(this->graph().files()));
   }
-  if (runner_->graph().tail() > 0 && !has_lists_) before_tail_ = runner_->BeforeTail();
+  return FindForms(split, constants);
+}
+
+Status CompiledPlan::FindForms(const wire::Split& split, const ops::Constants& constants) {
   const bool any_cacheable = std::any_of(sources_.begin(), sources_.end(),
                                          [](const auto& source) { return source->cacheable(); });
   const bool all_in_memory = std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
     return source->rereads_from_memory();
   });
-  if (!any_cacheable) {
-    cached_as_.form = CacheForm::kNone;
-  } else if (split.cache_node > 0) {
-    cached_as_.form = CacheForm::kPrefix;
-    cached_as_.entry = EntryFormOf(runner_->graph(), constants);
-    if (!all_in_memory) encoded_ = {.form = CacheForm::kEncoded};
-  } else {
-    cached_as_.form = all_in_memory ? CacheForm::kNone : CacheForm::kEncoded;
+  CachedAs& as = kept_.as;
+  if (!any_cacheable) return {};
+  if (split.cache_node == 0) {
+    as.form = all_in_memory ? CacheForm::kNone : CacheForm::kEncoded;
+    return {};
+  }
+  as = {CacheForm::kPrefix, EntryFormOf(graph(), constants)};
+  if (!all_in_memory) {
+    encoded_ = kept_;
+    encoded_->as = {.form = CacheForm::kEncoded};
+  }
+  for (int nodes = 1; graph().pictures().size() == 1 && nodes < graph().pure_prefix(); ++nodes) {
+    KeptForm& form = shorter_.emplace_back();
+    HR_RETURN_IF_ERROR(SetRunners(graph().LimitedTo(nodes), has_lists_, form));
+    form.as = {CacheForm::kPrefix, EntryFormOf(form.runner->graph(), constants)};
   }
   return {};
+}
+
+const KeptForm& CompiledPlan::kept(const WantedForm& wanted) const {
+  if (wanted.encoded && encoded_) return *encoded_;
+  const auto nodes = static_cast<std::size_t>(std::max(wanted.nodes, 0));
+  return nodes == 0 || nodes > shorter_.size() ? kept_ : shorter_[nodes - 1];
 }
 
 // Sources of rows in memory give every sample one spec; of the others nothing is known beforehand.

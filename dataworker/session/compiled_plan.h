@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "dataworker/cache/cache_entry.h"
 #include "dataworker/session/batch_layout.h"
+#include "dataworker/share/wanted_form.h"
 #include "dataworker/source/core/source.h"
 #include "ops/core/graph.h"
 #include "ops/run/graph_runner.h"
@@ -26,6 +27,12 @@ enum class CacheForm { kNone, kPrefix, kEncoded };
 struct CachedAs {
   CacheForm form = CacheForm::kNone;
   EntryForm entry{};  // as the cache names it
+};
+// A form in which samples may be kept, and the runners whose prefix makes it.
+struct KeptForm {
+  CachedAs as;
+  std::shared_ptr<const ops::GraphRunner> runner;       // null: the plan has no graph
+  std::shared_ptr<const ops::GraphRunner> before_tail;  // null: the graph has no tail
 };
 
 // What a worker has for sources. It outlives the plans.
@@ -58,24 +65,22 @@ class CompiledPlan {
   [[nodiscard]] const std::vector<FieldSpec>& fields() const { return fields_; }
   [[nodiscard]] RngMode rng() const { return rng_; }
   // True if a field is the value of a node.
-  [[nodiscard]] bool has_graph() const { return runner_.has_value(); }
+  [[nodiscard]] bool has_graph() const { return kept_.runner != nullptr; }
   // REQUIRES: has_graph().
-  [[nodiscard]] const ops::Graph& graph() const { return runner_->graph(); }
-  [[nodiscard]] const ops::GraphRunner& runner() const { return *runner_; }
-  // The graph without its tail, which the trainer finishes. nullptr: it has none that starts at
-  // node `tail`.
-  [[nodiscard]] const ops::GraphRunner* BeforeTail(std::int32_t tail) const {
-    return before_tail_ && tail == graph().tail() ? &*before_tail_ : nullptr;
-  }
+  [[nodiscard]] const ops::Graph& graph() const { return runner().graph(); }
+  [[nodiscard]] const ops::GraphRunner& runner() const { return *kept_.runner; }
   [[nodiscard]] std::size_t param_words() const {
     return has_graph() ? static_cast<std::size_t>(graph().param_words()) : 0;
   }
   // For each field which of the graph's values it is; -1: it is a column of the source.
   [[nodiscard]] const std::vector<std::int32_t>& value_of_field() const { return value_of_field_; }
-  // `encoded`: the coordinator finds the file's bytes worth more than pixels. They are kept if another
-  // read of them takes time.
-  [[nodiscard]] const CachedAs& cached_as(bool encoded = false) const {
-    return encoded && encoded_ ? *encoded_ : cached_as_;
+  // The file's bytes are kept if another read of them takes time. A plan whose prefix has no more nodes
+  // than are wanted keeps what its prefix makes.
+  [[nodiscard]] const KeptForm& kept(const WantedForm& wanted = {}) const;
+  // Whether the runner is of the graph without its tail, which the trainer finishes: it has one that
+  // starts at node `tail`.
+  [[nodiscard]] bool has_tail(std::int32_t tail) const {
+    return kept_.before_tail != nullptr && tail == graph().tail();
   }
   // Whether a source waits now: see Source::waits.
   [[nodiscard]] bool waits() const;
@@ -117,6 +122,7 @@ class CompiledPlan {
   CompiledPlan() = default;
   Status OpenSources(const Plan& plan, const BlobLookup& blob, const SourceSupport& support);
   Status OpenRowMap(const Plan& plan, const BlobLookup& blob);
+  Status FindForms(const wire::Split& split, const ops::Constants& constants);
   Status CompileGraph(const Plan& plan, const wire::Split& split, const BlobLookup& blob);
   [[nodiscard]] Status CheckColumns() const;
   void FindFixedValues();
@@ -128,10 +134,9 @@ class CompiledPlan {
   std::vector<std::int64_t> ends_;  // the row number after the last of each source
   BlobContent row_map_;
   std::vector<BlobContent> constants_;  // the graph refers to their memory
-  std::optional<ops::GraphRunner> runner_;
-  std::optional<ops::GraphRunner> before_tail_;
-  CachedAs cached_as_;
-  std::optional<CachedAs> encoded_;  // in place of it; nothing: that would save nothing
+  KeptForm kept_;
+  std::optional<KeptForm> encoded_;  // in place of it; nothing: that would save nothing
+  std::vector<KeptForm> shorter_;    // after 1, 2, ... nodes, fewer than the prefix has
   bool has_lists_ = false;
   std::optional<std::vector<TensorSpec>> fixed_values_;
 };

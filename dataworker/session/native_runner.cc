@@ -134,11 +134,9 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, Batch
         bytes);
     return;
   }
-  const ops::GraphRunner* graph = plan_->has_graph() ? &plan_->runner() : nullptr;
-  const ops::GraphRunner* before_tail =
-      graph != nullptr && memory_.leaves() ? plan_->BeforeTail(request.tail_node) : nullptr;
-  if (before_tail != nullptr) {
-    graph = before_tail;
+  const KeptForm& kept = plan_->kept(environment_.ledger.FormOf(attachment_.job()));
+  const bool before_tail = memory_.leaves() && plan_->has_tail(request.tail_node);
+  if (before_tail) {
     // Smaller than the one above.
     layout = plan_->Layout(request.keys.size(), layout->values(), true);
   }
@@ -152,10 +150,11 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, Batch
   setup.hold = std::move(place->hold);
   setup.sends_memory = place->leaves;
   setup.plan = plan_;
-  setup.runner = graph;
-  setup.before_tail = before_tail != nullptr;
+  setup.prefix = kept.runner.get();
+  setup.runner = before_tail ? kept.before_tail.get() : setup.prefix;
+  setup.before_tail = before_tail;
   setup.cache = attachment_.cache();
-  setup.cached_as = plan_->cached_as(environment_.ledger.KeepsEncoded(attachment_.job()));
+  setup.cached_as = kept.as;
   setup.layout = std::move(layout).value();
   setup.clock = &environment_.reactor.clock();
   setup.pictures = &environment_.pictures;

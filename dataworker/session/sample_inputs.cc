@@ -102,11 +102,12 @@ void SampleInputs::LookUp(Sample& sample) {
                             });
     return;
   }
-  if (!found.pin) {
+  const bool hit = static_cast<bool>(found.pin);
+  sample.input.found = std::move(found);
+  if (!hit) {
     Settle(at);
     return;
   }
-  sample.input.found = std::move(found);
   Tell(sample);
   Settle(std::nullopt);
 }

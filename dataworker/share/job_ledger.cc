@@ -6,30 +6,72 @@
 namespace headrace::dataworker {
 namespace {
 
-StoreQuota QuotaOf(const wire::JobGrant& grant) {
-  StoreQuota quota{.bytes = grant.cache_bytes};
-  for (const wire::TierBytes& tier : grant.tiers) quota.tiers.emplace_back(tier.tier, tier.bytes);
-  return quota;
+// Adds what a job of the data set may keep.
+void AddQuota(const wire::JobGrant& grant, StoreQuota& quota) {
+  quota.bytes += grant.cache_bytes;
+  for (const wire::TierBytes& tier : grant.tiers) {
+    const auto at =
+        std::ranges::find(quota.tiers, tier.tier, &std::pair<std::string, std::uint64_t>::first);
+    if (at == quota.tiers.end()) {
+      quota.tiers.emplace_back(tier.tier, tier.bytes);
+    } else {
+      at->second += tier.bytes;
+    }
+  }
 }
 
 }  // namespace
 
 void JobLedger::EndGrant(JobId job) {
   queue_.Drain(job);
-  if (ended_.insert(job).second) cache_.FreezeQuota(job);
+  if (cached_.contains(job) || !ended_.insert(job).second) return;
+  // Others of its data set have the quota now.
+  const auto own = data_set_.find(job);
+  const bool shared =
+      own != data_set_.end() && own->second != 0 &&
+      std::ranges::any_of(cached_, [&](JobId other) { return data_set_.at(other) == own->second; });
+  if (!shared) cache_.FreezeQuota(job);
+}
+
+void JobLedger::SetCacheQuotas(const std::vector<wire::JobGrant>& grants) {
+  std::map<std::uint64_t, StoreQuota> quotas;  // by data set
+  for (const wire::JobGrant& grant : grants) {
+    if (grant.job.valid() && grant.data_set != 0) AddQuota(grant, quotas[grant.data_set]);
+  }
+  std::set<JobId> former;
+  former.swap(cached_);
+  for (const wire::JobGrant& grant : grants) {
+    if (!grant.job.valid()) continue;
+    cached_.insert(grant.job);
+    ended_.erase(grant.job);
+    data_set_[grant.job] = grant.data_set;
+    StoreQuota quota;
+    if (grant.data_set == 0) {
+      AddQuota(grant, quota);
+    } else {
+      quota = quotas[grant.data_set];
+      cache_.ShareQuota(grant.job, grant.data_set);
+    }
+    cache_.SetQuota(grant.job, quota);
+  }
+  for (const JobId job : former) {
+    if (!cached_.contains(job)) EndGrant(job);
+  }
 }
 
 void JobLedger::OnDirective(const wire::WorkerDirective& directive, std::optional<SteadyTime> asked,
                             std::span<const Attached> sessions) {
   if (directive.grants.empty() && !directive.jobs.empty()) {
-    for (const std::set<JobId>& jobs : {granted_, ended_}) {
+    for (const std::set<JobId>& jobs : {granted_, cached_, ended_}) {
       for (const JobId job : jobs) {
         queue_.SetLimits(job, JobLimits());
         cache_.SetQuota(job, std::nullopt);
       }
     }
     granted_.clear();
-    encoded_.clear();
+    cached_.clear();
+    data_set_.clear();
+    forms_.clear();
     ended_.clear();
     has_grants_ = false;
     return;
@@ -38,21 +80,19 @@ void JobLedger::OnDirective(const wire::WorkerDirective& directive, std::optiona
   std::set<JobId> former;
   former.swap(granted_);
   // A job whose lease ended goes on as it was.
-  std::erase_if(encoded_,
-                [&](JobId job) { return !former.contains(job) && !ended_.contains(job); });
+  std::erase_if(forms_, [&](const auto& form) {
+    return !former.contains(form.first) && !ended_.contains(form.first);
+  });
   for (const wire::JobGrant& grant : directive.grants) {
     if (!grant.job.valid()) continue;
+    forms_[grant.job] = {.encoded = grant.cache_encoded, .nodes = grant.cache_nodes};
+    // Without a lease it is of cache alone.
+    if (std::ranges::find(directive.jobs, grant.job) == directive.jobs.end()) continue;
     granted_.insert(grant.job);
-    ended_.erase(grant.job);
-    if (grant.cache_encoded) {
-      encoded_.insert(grant.job);
-    } else {
-      encoded_.erase(grant.job);
-    }
     queue_.SetLimits(grant.job, {.millicores = grant.millicores,
                                  .source_bytes_per_second = grant.source_bytes_per_second});
-    cache_.SetQuota(grant.job, QuotaOf(grant));
   }
+  SetCacheQuotas(directive.grants);
   for (const JobId job : former) {
     if (!granted_.contains(job)) EndGrant(job);
   }
@@ -117,6 +157,7 @@ std::vector<wire::JobUsage> JobLedger::Usage(std::span<const Attached> sessions)
   std::erase_if(ended_, [&](JobId job) {
     if (usage.contains(job)) return false;
     cache_.SetQuota(job, std::nullopt);
+    data_set_.erase(job);
     return true;
   });
   std::vector<wire::JobUsage> list;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "dataworker/cache/sample_store.h"
+#include "dataworker/share/wanted_form.h"
 #include "dataworker/share/work_queue.h"
 #include "schemas/wire/control.h"
 
@@ -34,7 +35,9 @@ class JobLedger {
 
   // Applies the coordinator's grants: a whole set, in place of the former one.
   //
-  //   grants                    a job has what its grant says
+  //   grants                    a job has what its grant says. Jobs of one data set have their
+  //                             cache together. A grant for a job without a lease is of cache alone:
+  //                             other workers keep its samples here
   //   no grant any more         its lease here has ended, or it never had one and a directive that
   //                             was asked for after its Attach does not name it: WorkQueue::Drain,
   //                             and its entries stay as they are. What it asks is still answered
@@ -54,8 +57,11 @@ class JobLedger {
   // when nobody else has work.
   [[nodiscard]] double StageCores(JobId job, std::span<const Attached> sessions);
 
-  // Whether the cache keeps encoded bytes of the job, by its grant.
-  [[nodiscard]] bool KeepsEncoded(JobId job) const { return encoded_.contains(job); }
+  // What the cache keeps of the job's samples, by its grant.
+  [[nodiscard]] WantedForm FormOf(JobId job) const {
+    const auto at = forms_.find(job);
+    return at == forms_.end() ? WantedForm() : at->second;
+  }
 
   // The jobs with sessions or entries in the cache, by id. Others are forgotten.
   [[nodiscard]] std::vector<wire::JobUsage> Usage(std::span<const Attached> sessions);
@@ -66,14 +72,17 @@ class JobLedger {
     std::uint64_t stage_cpu_ns = 0;
   };
   void EndGrant(JobId job);
+  void SetCacheQuotas(const std::vector<wire::JobGrant>& grants);
 
   WorkQueue& queue_;
   SampleStore& cache_;
   const int threads_;
   bool has_grants_ = false;  // the coordinator is one that gives them
   std::set<JobId> granted_;
-  std::set<JobId> encoded_;
-  std::set<JobId> ended_;  // jobs whose cache quota stays as it was
+  std::map<JobId, WantedForm> forms_;
+  std::set<JobId> cached_;  // jobs with a grant of cache, with a lease here or without
+  std::map<JobId, std::uint64_t> data_set_;  // of these
+  std::set<JobId> ended_;                    // jobs whose cache quota stays as it was
   std::map<JobId, Made> made_;
 };
 

@@ -43,13 +43,14 @@ class WorkerFormsTest : public CoordinatedWorkerTest {
     client_.reset();
     CoordinatedWorkerTest::TearDown();
   }
-  void Grant(std::uint64_t cache_bytes, bool encoded) {
+  void Grant(std::uint64_t cache_bytes, bool encoded, std::int32_t nodes = 0) {
     wire::WorkerDirective directive;
     directive.jobs = {attach_.job};
     directive.grants = {{.job = attach_.job,
                          .millicores = 1000,
                          .cache_bytes = cache_bytes,
-                         .cache_encoded = encoded}};
+                         .cache_encoded = encoded,
+                         .cache_nodes = nodes}};
     coordinator_->Say(directive);
     Advance(std::chrono::seconds(1));
     coordinator_->Next();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/graph.h"
@@ -18,6 +19,8 @@ namespace headrace::ops {
 
 // Contents of the plan's constants by name ("torch_exp"). Only Compile() reads them.
 using Constants = std::map<std::string, ByteSpan>;
+// The one that draws use, and nothing else.
+inline constexpr std::string_view kTorchExp = "torch_exp";
 
 // Operators one after the other with their arguments checked: the light half, which draws. A plan
 // is one chain, or a graph of several (graph.h). Immutable after Compile; thread-safe.
@@ -64,7 +67,7 @@ class Chain {
   // Moves the cache point forward: the prefix has at most `most` nodes. REQUIRES: most >= 1.
   void LimitPrefix(int most);
   // That prefix with the library versions that matter, all of it. Two prefixes with one text make the same
-  // of a picture, if the plan's constants are the same.
+  // of a picture, if the plan's constants but for kTorchExp are the same.
   [[nodiscard]] Bytes prefix_text() const;
   // The number of nodes before the tail. The tail's nodes map each element by itself (OpSchema::maps),
   // or put elements in another order. They make wider elements, in CHW, of uint8 values. So a

@@ -270,6 +270,17 @@ void Graph::ArrangeWords() {
   }
 }
 
+Graph Graph::LimitedTo(int most) const {
+  HR_CHECK(pictures_.size() == 1 && most >= 1);
+  Graph limited = *this;
+  for (Path& path : limited.chains_) {
+    Chain chain = *path.chain;
+    chain.LimitPrefix(most);
+    path.chain = std::make_shared<const Chain>(std::move(chain));
+  }
+  return limited;
+}
+
 Bytes Graph::prefix_text() const {
   Bytes all;
   for (const Picture& picture : pictures_) {

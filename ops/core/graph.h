@@ -83,6 +83,9 @@ class Graph {
     const bool plain = chains_.size() == 1 && !values_[0].stacked && !values_[0].squeezed;
     return plain ? chain(0).tail() : 0;
   }
+  // The same graph, whose cache point is after `most` nodes at most. It makes the same bits. REQUIRES: one
+  // picture; most >= 1.
+  [[nodiscard]] Graph LimitedTo(int most) const;
   // As Chain::prefix_text, of the prefixes of all pictures.
   [[nodiscard]] Bytes prefix_text() const;
   // As Chain::exp_ranges.

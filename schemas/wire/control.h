@@ -215,11 +215,12 @@ inline constexpr std::size_t kMaxPeers = 256;
 struct CachePeer {
   WorkerId worker;
   std::string endpoint;           // of its data socket
-  std::uint64_t cache_bytes = 0;  // the job's quota there: the weight of its part
+  std::uint64_t cache_bytes = 0;  // of its whole cache: the weight of its part
   std::string pass;               // the receiver's for that worker and job (base/pass/pass.h)
   friend bool operator==(const CachePeer&, const CachePeer&) = default;
 };
-// What one job may use of a worker.
+// What one job may use of a worker. Without millicores it is of cache alone: the job has no lease there,
+// and the workers that have one keep a part of its samples there.
 struct JobGrant {
   JobId job;
   std::uint32_t millicores = 0;               // share of the worker's cores; 1000: one core
@@ -228,6 +229,10 @@ struct JobGrant {
   std::vector<TierBytes> tiers;               // quotas; none: the worker divides cache_bytes
   std::vector<CachePeer> peers;               // that the receiver may share the job's samples with
   bool cache_encoded = false;  // keep encoded bytes, not the output at the cache point
+  // Jobs with the same one have their cache quotas on the worker together; 0: with none.
+  std::uint64_t data_set = 0;
+  // Keep the output after so many nodes, which all jobs of the data set have; 0: at the plan's cache point.
+  std::int32_t cache_nodes = 0;
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
 struct WorkerDirective {
@@ -235,7 +240,7 @@ struct WorkerDirective {
   Status status;  // kNotFound: register again
   bool drain = false;
   std::vector<JobId> jobs;  // leases that should hold now
-  // One for each job in `jobs`. Empty with jobs: equal shares, no limits, the cache quota of
+  // One for each job in `jobs`, and those of cache alone. Empty with jobs: equal shares, no limits, the cache quota of
   // Attach.
   std::vector<JobGrant> grants;
   friend bool operator==(const WorkerDirective&, const WorkerDirective&) = default;

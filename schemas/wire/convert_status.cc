@@ -91,7 +91,7 @@ Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
   const auto peers =
       WriteTables(b, v.peers, [&b](const CachePeer& peer) { return Write(b, peer); });
   return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second,
-                            tiers, peers, v.cache_encoded);
+                            tiers, peers, v.cache_encoded, v.data_set, v.cache_nodes);
 }
 
 // Bounded like tiers: the body may name one table many times.
@@ -112,7 +112,9 @@ JobGrant Read(Reader& r, const fb::JobGrant* v) {
           .source_bytes_per_second = v->source_bytes_per_second(),
           .tiers = ReadTiers(r, v->tiers()),
           .peers = ReadPeers(r, v->peers()),
-          .cache_encoded = v->cache_encoded()};
+          .cache_encoded = v->cache_encoded(),
+          .data_set = v->data_set(),
+          .cache_nodes = v->cache_nodes()};
 }
 
 template <typename T>

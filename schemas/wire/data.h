@@ -200,12 +200,17 @@ struct PeerFind {
   JobId job;
   std::string pass;
   std::vector<EntryWords> keys;
+  bool wait = false;  // for entries that others make now, half a second at most
+  // The entries go to their owner: the receiver, which was that before, drops what it has of them. It
+  // gives no right to make them.
+  bool take = false;
   friend bool operator==(const PeerFind&, const PeerFind&) = default;
 };
 enum class PeerAnswer : std::uint8_t {
-  kNothing = 0,  // not here, and not wanted: there is no room, or another makes it
+  kNothing = 0,  // not here, and not wanted: there is no room, or it is long in making
   kFound = 1,    // a payload frame has it
   kMake = 2,     // not here; the asker may make it and put it, for a while
+  kSoon = 3,     // not here yet: another makes it. The asker may ask again, and wait
 };
 // Payload frames: for each found entry one, with its bytes and ScratchBuffer::kSlack more.
 struct PeerFound {
@@ -213,6 +218,8 @@ struct PeerFound {
   Status status;                     // kNotFound: no such pass, or the job has no lease there
   std::vector<PeerAnswer> answers;   // one a key
   std::vector<std::uint64_t> sizes;  // bytes of the found ones, in their order
+  std::vector<std::uint64_t> costs_ns =
+      {};  // what each took to make; 0, or an empty list: not known
   friend bool operator==(const PeerFound&, const PeerFound&) = default;
 };
 // Gives an entry to the worker that answered kMake. Payload frame 0 holds it.
@@ -221,7 +228,8 @@ struct PeerPut {
   JobId job;
   std::string pass;
   EntryWords key{};
-  bool made = true;  // false: the sender does not make it after all; there is no payload
+  bool made = true;           // false: the sender does not make it after all; there is no payload
+  std::uint64_t cost_ns = 0;  // what it took to make: reading and decoding; 0: not known
   friend bool operator==(const PeerPut&, const PeerPut&) = default;
 };
 

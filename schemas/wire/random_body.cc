@@ -425,13 +425,16 @@ Body RandomBody::MakeData(std::size_t index) {
                       .worker = AnId<WorkerId>(),
                       .job = AnId<JobId>(),
                       .pass = Text(),
-                      .keys = Some([this] { return Entry(); })};
+                      .keys = Some([this] { return Entry(); }),
+                      .wait = Coin(),
+                      .take = Coin()};
     case 26: {
       PeerFound out{.request = Number(), .status = AStatus(), .answers = {}, .sizes = {}};
-      out.answers = Some([this] { return static_cast<PeerAnswer>(Below(3)); });
+      out.answers = Some([this] { return static_cast<PeerAnswer>(Below(4)); });
       for (const PeerAnswer answer : out.answers) {
         if (answer == PeerAnswer::kFound) out.sizes.push_back(Number());
       }
+      if (Coin()) out.costs_ns = out.sizes;
       return out;
     }
     case 27:
@@ -439,7 +442,8 @@ Body RandomBody::MakeData(std::size_t index) {
                      .job = AnId<JobId>(),
                      .pass = Text(),
                      .key = Entry(),
-                     .made = Coin()};
+                     .made = Coin(),
+                     .cost_ns = Number()};
     case 28:
       return Ping{.sequence = Number()};
     default:

@@ -83,7 +83,9 @@ JobGrant RandomValues::Grant() {
                              .endpoint = Text(),
                              .cache_bytes = Number(),
                              .pass = Text()};
-          })};
+          }),
+          .data_set = Number(),
+          .cache_nodes = static_cast<std::int32_t>(Below(100))};
 }
 
 ArgValue RandomValues::Arg() {

@@ -18,6 +18,8 @@ namespace headrace::dataworker {
 namespace {
 
 constexpr std::size_t kLeastLargestChunk = std::size_t{64} << 20;
+constexpr std::uint64_t kMostRecordCostNs =
+    100'000'000'000;                           // of one entry, whatever its record says
 constexpr std::uint64_t kMostSegments = 1024;  // each has a descriptor open
 
 // Reads what is given up, on this thread: whoever has a tier after a disk wants that. Empty: it is damaged.
@@ -129,6 +131,8 @@ class DiskCache final : public CacheTier {
 
   void AddJob(JobId job, std::uint64_t quota) override { chunks_.AddJob(job, quota); }
   void RemoveJob(JobId job) override { chunks_.RemoveJob(job); }
+  void ShareQuota(JobId job, std::uint64_t data_set) override { chunks_.ShareQuota(job, data_set); }
+  void FreezeQuota(JobId job) override { chunks_.FreezeQuota(job); }
   void SetQuota(JobId job, std::optional<std::uint64_t> quota) override {
     chunks_.SetQuota(job, quota);
     while (const auto given_up = chunks_.GiveUp(job)) RemoveEvicted(*given_up);
@@ -186,7 +190,8 @@ class DiskCache final : public CacheTier {
                   .segment = std::move(segment),
                   .offset = place->offset,
                   .buffer = buffer,
-                  .bytes = payload.size()});
+                  .bytes = payload.size(),
+                  .cost = cost});
     return true;
   }
   void Abandon(const CacheKey& key) override { index_.Abandon(key); }
@@ -252,10 +257,15 @@ class DiskCache final : public CacheTier {
   // The constructor's: nobody else is here yet.
   void Adopt(const SegmentFolder::Found& found) {
     std::vector<EntryId> ids;
-    for (const auto& [record, offset] : found.list.records) ids.push_back(EntryId::Of(record.key));
+    EntryCosts costs;
+    for (const auto& [record, offset] : found.list.records) {
+      ids.push_back(EntryId::Of(record.key));
+      costs.Add(Duration(std::min(record.cost_ns, kMostRecordCostNs)),
+                kRecordHeaderBytes + record.bytes);
+    }
     const std::shared_ptr<Chunk> chunk =
         chunks_.Adopt(DeletedBy(writes_.thread(), found.segment), found.segment->size(),
-                      found.list.end, std::move(ids));
+                      found.list.end, std::move(ids), costs);
     for (const auto& [record, offset] : found.list.records) {
       chunks_.Release(index_.Adopt(record.key, {chunk, offset, record.bytes}));
     }

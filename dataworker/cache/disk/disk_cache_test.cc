@@ -272,5 +272,18 @@ TEST_F(DiskCacheTest, WithoutADirectoryNothingIsLeft) {
   EXPECT_TRUE(Has(*cache, 1));
 }
 
+TEST_F(DiskCacheTest, WhatAnEntryTookToMakeOutlivesTheProcess) {
+  constexpr Duration kCost = std::chrono::milliseconds(7);
+  for (int process = 0; process < 3; ++process) {
+    const auto cache = Open();
+    if (process == 0) {
+      auto claim = cache->TryClaim(kJob, Key(1), 1000);
+      ASSERT_TRUE(claim && claim.Commit(Payload(1, 0, 1000), kCost));
+      AwaitWrites(1);
+    }
+    EXPECT_EQ(Get(*cache, 1).cost(), kCost);
+  }
+}
+
 }  // namespace
 }  // namespace headrace::dataworker

@@ -11,7 +11,8 @@ CachePin PinOf(Segment::Payload payload, std::shared_ptr<Chunk> chunk) {
     std::shared_ptr<Chunk> chunk;
   };
   const ByteSpan bytes = payload.bytes;
-  return {bytes, std::make_shared<const Held>(std::move(payload.hold), std::move(chunk))};
+  const Duration cost = chunk->mean_cost();
+  return {bytes, std::make_shared<const Held>(std::move(payload.hold), std::move(chunk)), cost};
 }
 
 CachePin DiskIndex::Entry::FromBuffer() const {
@@ -86,7 +87,8 @@ std::map<Segment*, SegmentList> DiskIndex::Lists() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, entry] : entries_) {
     if (!entry.place.chunk) continue;
-    const Record record{{entry.content, id.form}, entry.place.bytes, 0};
+    const Record record{
+        {entry.content, id.form}, entry.place.bytes, 0, CostWordOf(entry.place.chunk->mean_cost())};
     lists[&SegmentOf(*entry.place.chunk)].records.push_back({record, entry.place.offset});
   }
   for (auto& [segment, list] : lists) {

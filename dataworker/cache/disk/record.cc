@@ -11,9 +11,9 @@
 namespace headrace::dataworker {
 namespace {
 
-constexpr std::uint64_t kRecordMagic = 0x31304345'52434852;  // "RHCREC01"
-constexpr std::uint64_t kListMagic = 0x31305453'4c434852;    // "RHCLST01"
-constexpr std::size_t kRecordWords = 10;  // place, version, form, bytes, hash, offset
+constexpr std::uint64_t kRecordMagic = 0x32304345'52434852;  // "RHCREC02"
+constexpr std::uint64_t kListMagic = 0x32305453'4c434852;    // "RHCLST02"
+constexpr std::size_t kRecordWords = 11;  // place, version, form, bytes, hash, cost, offset
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -29,9 +29,9 @@ void PutWords(MutableByteSpan bytes, std::span<const std::uint64_t> words) {
 // The words of a record without its offset.
 std::array<std::uint64_t, kRecordWords - 1> WordsOf(const Record& record) {
   const ContentIdentity& content = record.key.content;
-  return {content.place[0],   content.place[1],   content.version[0],
-          content.version[1], content.version[2], record.key.form[0],
-          record.key.form[1], record.bytes,       record.hash};
+  return {content.place[0],   content.place[1],   content.version[0], content.version[1],
+          content.version[2], record.key.form[0], record.key.form[1], record.bytes,
+          record.hash,        record.cost_ns};
 }
 Record RecordOf(ByteSpan words) {
   Record record;
@@ -41,6 +41,7 @@ Record RecordOf(ByteSpan words) {
   record.key.form = {WordAt(words, 5), WordAt(words, 6)};
   record.bytes = WordAt(words, 7);
   record.hash = WordAt(words, 8);
+  record.cost_ns = WordAt(words, 9);
   return record;
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "dataworker/cache/cache_entry.h"
 
@@ -19,9 +21,13 @@ inline constexpr std::size_t kRecordAlignment = 64;
 
 struct Record {
   CacheKey key;
-  std::uint64_t bytes = 0;  // of the payload
-  std::uint64_t hash = 0;   // of the payload: HashBytes
+  std::uint64_t bytes = 0;    // of the payload
+  std::uint64_t hash = 0;     // of the payload: HashBytes
+  std::uint64_t cost_ns = 0;  // what it took to make, or such entries in the mean; 0: not known
 };
+[[nodiscard]] inline std::uint64_t CostWordOf(Duration cost) {
+  return static_cast<std::uint64_t>(std::max<Duration::rep>(cost.count(), 0));
+}
 
 // A record, and where its header lies in the file.
 struct PlacedRecord {

@@ -35,7 +35,7 @@ TEST(RecordTest, AHeaderIsReadAsItWasWritten) {
 
 TEST(RecordTest, EveryChangedBitOfAHeaderIsSeen) {
   const auto header = EncodeRecordHeader(ARecord(1));
-  for (std::size_t byte = 0; byte < 88; ++byte) {  // the rest says nothing
+  for (std::size_t byte = 0; byte < 96; ++byte) {  // the rest says nothing
     for (int bit = 0; bit < 8; ++bit) {
       auto changed = header;
       changed[byte] ^= std::byte{1} << bit;

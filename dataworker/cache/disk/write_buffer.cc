@@ -8,7 +8,10 @@ void WriteBuffer::Push(Write write) {
   bytes_ += write.bytes;
   thread_->Submit([this, write = std::move(write)] {
     const ByteSpan payload(write.buffer.get(), write.bytes);
-    const Record record{.key = write.key, .bytes = write.bytes, .hash = HashBytes(payload)};
+    const Record record{.key = write.key,
+                        .bytes = write.bytes,
+                        .hash = HashBytes(payload),
+                        .cost_ns = CostWordOf(write.cost)};
     const Status status = write.segment->Write(write.offset, record, payload);
     bytes_ -= write.bytes;
     on_written_(write, status);

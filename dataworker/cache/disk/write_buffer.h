@@ -22,6 +22,7 @@ class WriteBuffer {
     std::uint64_t offset = 0;
     std::shared_ptr<const std::byte> buffer;
     std::uint64_t bytes = 0;  // of the payload, in the buffer
+    Duration cost{};          // what the entry took to make; 0: not known
   };
   // Is told of each write once it has ended, on the thread that writes.
   using OnWritten = std::function<void(const Write&, const Status&)>;

@@ -42,7 +42,8 @@ class MemoryCache final : public CacheTier {
         if (entry->second.content == key.content) {
           entry->second.chunk->SetUser(job);
           ++shard.TallyOf(job).hits;
-          return {.pin = {entry->second.bytes, entry->second.chunk}};
+          const std::shared_ptr<Chunk>& chunk = entry->second.chunk;
+          return {.pin = {entry->second.bytes, chunk, chunk->mean_cost()}};
         }
         stale = std::move(entry->second.chunk);
         shard.entries.erase(entry);
@@ -79,6 +80,8 @@ class MemoryCache final : public CacheTier {
 
   void AddJob(JobId job, std::uint64_t quota) override { store_.AddJob(job, quota); }
   void RemoveJob(JobId job) override { store_.RemoveJob(job); }
+  void ShareQuota(JobId job, std::uint64_t data_set) override { store_.ShareQuota(job, data_set); }
+  void FreezeQuota(JobId job) override { store_.FreezeQuota(job); }
   void SetQuota(JobId job, std::optional<std::uint64_t> quota) override {
     store_.SetQuota(job, quota);
     while (const auto given_up = store_.GiveUp(job)) RemoveEvicted(*given_up);
