@@ -1,3 +1,4 @@
+// This file is long because jobs, their accounts and their chunks change under one lock.
 #include "dataworker/cache/chunk_store.h"
 
 #include <algorithm>

@@ -123,7 +123,7 @@ class Chunk {
 
 class IdleChunks;  // idle_chunks.h
 
-// Places entries in chunks within the budget. Thread-safe. Owned by a tier.
+// Places entries in chunks within the budget. Thread-safe. A tier's. Methods: its jobs', its chunks'.
 class ChunkStore {
  public:
   // Makes the body of a chunk of `bytes`; null: the medium has no room. Called with the store's lock.

@@ -292,14 +292,13 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   if (!source.encoded) return FromPixels(sample, source, context);
   LargeScratch scratch(context);
   HR_TRY(const TensorSpec spec, AdmitPicture(*this, sample.at, source.bytes, scratch));
-  CompiledPlan::Shapes shapes;
-  shapes.values.resize(setup_.prefix->graph().values().size());
-  HR_RETURN_IF_ERROR(setup_.prefix->graph().Shapes(spec, shapes.values, &shapes.prefixes));
-  const std::size_t overhead = (shapes.prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
+  const ops::Graph& graph = setup_.prefix->graph();
+  std::vector<TensorSpec> values(graph.values().size()), prefixes;
+  HR_RETURN_IF_ERROR(graph.Shapes(spec, values, &prefixes));
+  const std::size_t overhead = (prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
   std::size_t payload_bytes = 0;
-  for (const TensorSpec& prefix : shapes.prefixes) payload_bytes += prefix.bytes() + overhead;
-  // The content that was read, which may be newer than the one that was looked up.
-  const CacheKey key{source.content, setup_.cached_as.entry};
+  for (const TensorSpec& prefix : prefixes) payload_bytes += prefix.bytes() + overhead;
+  const CacheKey key{source.content, setup_.cached_as.entry};  // maybe newer than was looked up
   auto claim = setup_.cache->TryClaim(key, payload_bytes, sample.unit.input.found);
   if (!claim) {
     scratch.Release();

@@ -77,11 +77,6 @@ class CompiledPlan {
   // The file's bytes are kept if another read of them takes time. A plan whose prefix has no more nodes
   // than are wanted keeps what its prefix makes.
   [[nodiscard]] const KeptForm& kept(const WantedForm& wanted = {}) const;
-  // Whether the runner is of the graph without its tail, which the trainer finishes: it has one that
-  // starts at node `tail`.
-  [[nodiscard]] bool has_tail(std::int32_t tail) const {
-    return kept_.before_tail != nullptr && tail == graph().tail();
-  }
   // Whether a source waits now: see Source::waits.
   [[nodiscard]] bool waits() const;
   // Has the sources answer what is open. Nobody may ask them after that.

@@ -135,7 +135,8 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, Batch
     return;
   }
   const KeptForm& kept = plan_->kept(environment_.ledger.FormOf(attachment_.job()));
-  const bool before_tail = memory_.leaves() && plan_->has_tail(request.tail_node);
+  const bool before_tail =
+      memory_.leaves() && kept.before_tail != nullptr && request.tail_node == plan_->graph().tail();
   if (before_tail) {
     // Smaller than the one above.
     layout = plan_->Layout(request.keys.size(), layout->values(), true);

@@ -1,3 +1,4 @@
+// This file is long because it compiles a plan's nodes and draws for them, by one numbering.
 #include "ops/core/graph.h"
 
 #include <algorithm>

@@ -29,7 +29,7 @@ namespace headrace::ops {
 // channel without that dimension: a mask of [H, W].
 //
 // Immutable after Compile; thread-safe. The client (planner), the coordinator (splitter) and the
-// worker link it.
+// worker link it. Methods: each of them has its own.
 class Graph {
  public:
   // The chains that make a value: [first, first + count).

@@ -42,6 +42,7 @@ std::shared_ptr<Segment> DeletedBy(const std::shared_ptr<IoExecutor>& thread,
           }};
 }
 
+// Methods: CacheTier's, and the steps of a read.
 class DiskCache final : public CacheTier {
  public:
   DiskCache(const DiskCacheOptions& options, std::unique_ptr<SegmentFolder> folder,
