@@ -36,14 +36,6 @@ class Reader {
     iteration.base_seed = seed;
     RunIteration(*session_, IndexBatches(kSamples, batch, seed), iteration);
   }
-  // Waits until the coordinator knows so many workers, and has told them of each other.
-  void AwaitWorkers(int count) {
-    for (int told = 0; told < 2;) {
-      const auto workers = client_->Workers();
-      HR_CHECK(workers.ok());
-      told = static_cast<int>(workers->size()) == count ? told + 1 : 0;
-    }
-  }
   // How many samples were read and decoded for it.
   [[nodiscard]] std::int64_t decodes() const {
     return static_cast<std::int64_t>(session_->Stats().misses);
@@ -143,33 +135,6 @@ TEST_P(PreparationOnceTest, OtherSizesOfTheSamePictures) {
   Reader c(cluster_, images_.path(), Train(64));
   c.Epoch(16, 3);
   ExpectOnce(a.decodes() + b.decodes() + c.decodes());
-}
-
-// Its part of what the others keep is not made again. They have room for half of the data, so that no
-// quota shrinks because of it.
-TEST(WorkerThatJoinsTest, TakesItsPartFromTheOthers) {
-  const TemporaryFolder images;
-  MakeEqualImages(images.path(), kSamples, 160, 120);
-  Cluster cluster(4, "4500k");
-  Reader a(cluster, images.path(), Train(64));
-  std::uint64_t seed = 0;
-  const auto misses = [&] {
-    const std::int64_t before = a.decodes();
-    a.Epoch(16, ++seed);
-    return a.decodes() - before;
-  };
-  for (int epoch = 0; epoch < 6; ++epoch) misses();
-  const std::int64_t before = misses();
-  ASSERT_GT(before, kSamples / 3);
-  ASSERT_LT(before, kSamples * 2 / 3);
-  cluster.AddWorker();
-  a.AwaitWorkers(5);
-  RecordProperty("misses_before", static_cast<int>(before));
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    const std::int64_t after = misses();
-    RecordProperty("misses_after_" + std::to_string(epoch), static_cast<int>(after));
-    EXPECT_LE(after, before + kSamples * 4 / 100);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, PreparationOnceTest, testing::Values(1, 4),
