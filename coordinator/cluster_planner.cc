@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "coordinator/cache_places.h"
 #include "coordinator/dataset_view.h"
 #include "coordinator/divide_caches.h"
+#include "coordinator/divide_source.h"
 #include "coordinator/divide_tiers.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
@@ -42,6 +44,14 @@ bool IsHomeOnly(const wire::WorkerInfo& info) {
 // shrink, or its code may read something else. Then it must be able to show its need.
 constexpr double kLeastOfSource = 0.1;
 
+// Factor over the need of a job that gets all of the source that it needs. Its batches differ in what they
+// must read, and a reader that has just its mean waits without end.
+constexpr double kRoomOfSource = 1.25;
+double RoomOfSource(const JobView& job, const Grant& grant) {
+  const bool met = grant.rate >= AskedRate(job, job.effective_hit) * (1 - 1e-6);
+  return met && std::isfinite(grant.source_rate) ? kRoomOfSource : 1;
+}
+
 // The ranks of one program.
 struct Group {
   std::vector<const Job*> ranks;
@@ -69,12 +79,13 @@ class ClusterPlanner {
     for (const auto& [id, worker] : state_.workers()) {
       if (!worker.leasable()) continue;
       const std::string host = HostKey(worker.info.host);
-      workers_.push_back({id, worker.info.cores * 1000, host, worker.info.local,
-                          worker.info.host.uid, IsHomeOnly(worker.info)});
-      if (worker.info.local) local_cores_[UserKey(worker.info.host)] += worker.info.cores;
-      snapshot_.supply.cores += worker.info.cores;
+      const double cores = worker.info.usable_cores();
+      workers_.push_back({id, static_cast<std::int32_t>(std::lround(cores * 1000)), host,
+                          worker.info.local, worker.info.host.uid, IsHomeOnly(worker.info)});
+      if (worker.info.local) local_cores_[UserKey(worker.info.host)] += cores;
+      snapshot_.supply.cores += cores;
       snapshot_.supply.cache_bytes += static_cast<double>(worker.info.cache_bytes);
-      host_cores_[host] += worker.info.cores;
+      host_cores_[host] += cores;
       for (const wire::JobUsage& usage : worker.last.usage) {
         auto& sum = cached_[usage.job];
         sum.first += static_cast<double>(usage.cache_bytes);
@@ -274,7 +285,9 @@ class ClusterPlanner {
           }
         }
         placed.push_back(std::move(each));
-        source.push_back(std::max(grant.source_rate * share, LeastOfSource(groups_[g], tenant)));
+        source.push_back(
+            std::max(grant.source_rate * share * RoomOfSource(snapshot_.jobs[g], grant),
+                     LeastOfSource(groups_[g], tenant)));
         dataset.push_back(snapshot_.jobs[g].dataset);
       }
     }
@@ -286,17 +299,12 @@ class ClusterPlanner {
       }
     }
     for (std::size_t i = 0; i < placed.size(); ++i) {
-      double all = 0;
-      for (const auto& [id, millicores] : leases[i]) all += millicores;
       for (const auto& [id, millicores] : leases[i]) {
         wire::JobGrant& grant = plan.jobs[i].grants[id];
         grant.job = plan.jobs[i].job;
         grant.millicores = static_cast<std::uint32_t>(millicores);
-        if (std::isfinite(source[i])) {
-          grant.source_bytes_per_second = Steady(std::max(1.0, source[i] * millicores / all),
-                                                 HeldOn(grant.job, id).source_bytes_per_second);
-        }
       }
+      if (std::isfinite(source[i])) LimitSource(source[i], plan.jobs[i]);
       if (plan.jobs[i].reason.empty() && leases[i].empty()) {
         plan.jobs[i].reason = workers_.empty() ? "no worker" : "no worker that serves its host";
       }
@@ -325,6 +333,23 @@ class ClusterPlanner {
     const double equal =
         std::min(rules_.source_rate, tenant.quota.source_rate) / static_cast<double>(ranks_);
     return std::isfinite(equal) ? equal * (group.known ? kLeastOfSource : 1) : 0;
+  }
+
+  // Gives each worker of the job its part of `total` bytes/s.
+  void LimitSource(double total, JobPlan& plan) const {
+    std::vector<std::optional<SourceUse>> uses;
+    std::vector<double> held;
+    for (const auto& [id, grant] : plan.grants) {
+      const Worker& worker = *state_.FindWorker(id);
+      const auto use = worker.source_use.find(plan.job);
+      uses.push_back(use == worker.source_use.end() ? std::nullopt : std::optional(use->second));
+      held.push_back(static_cast<double>(HeldOn(plan.job, id).source_bytes_per_second));
+    }
+    const std::vector<double> parts = SteadyParts(DivideSource(total, uses), held);
+    std::size_t k = 0;
+    for (auto& [id, grant] : plan.grants) {
+      grant.source_bytes_per_second = static_cast<std::uint64_t>(std::max(1.0, parts[k++]));
+    }
   }
 
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,

@@ -248,7 +248,7 @@ class CoordinatorImpl final : public Coordinator {
     }
     for (const auto& [id, worker] : state_.workers()) {
       if (worker.leasable() && !worker.info.local && !members.contains(id))
-        view.other_cores += worker.info.cores;
+        view.other_cores += worker.info.usable_cores();
     }
     const std::int32_t change = sizer_.Observe(view, now);
     if (change > 0 && growth_.MayTry(now)) {

@@ -173,7 +173,7 @@ class Engine {
       RunningJob& job = jobs_[i];
       next = std::min(next, now_ + job.NextEvent());
       if (job.job().dataset < 0 || cache_.capacity() <= 0) continue;
-      job.reading.rate = job.rate * job.job().sample_bytes;
+      job.reading.rate = job.rate * job.job().entry_bytes;
       job.reading.hit = job.hit;
       readers_.push_back(&job.reading);
       next = std::min(next, now_ + cache_.NextEpoch(job.reading));
@@ -348,8 +348,8 @@ class Engine {
       const RunningJob& job = jobs_[i];
       if (job.job().dataset < 0) continue;
       const std::size_t d = job.reading.dataset;
-      users.push_back({d, cache_.bytes(d), job.job().gpus, job.terms(), job.cores, job.rate,
-                       static_cast<int>(cache_.hosts(d).size())});
+      users.push_back({d, cache_.bytes(d), job.job().entry_bytes, job.job().gpus, job.terms(),
+                       job.cores, job.rate, static_cast<int>(cache_.hosts(d).size())});
     }
     const CacheQuotas quotas = DivideCache(mode_, cluster_, users);
     cache_.SetQuotas(quotas.datasets, quotas.bytes);

@@ -105,6 +105,7 @@ struct Encoder {
             {"arena_path", u.info.arena_path},
             {"host", Encode(u.info.host)},
             {"cores", u.info.cores},
+            {"millicores", u.info.millicores},
             {"cache_bytes", u.info.cache_bytes},
             {"tiers", Encode(u.info.tiers)},
             {"local", u.info.local},
@@ -217,6 +218,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
     u.info.arena_path = j.value("arena_path", "");
     u.info.host = DecodeHost(j.at("host"));
     u.info.cores = j.value("cores", 1);
+    u.info.millicores = j.value("millicores", std::uint32_t{0});
     u.info.version = j.value("version", "");
     u.info.cache_bytes = j.value("cache_bytes", std::uint64_t{0});
     if (const auto tiers = j.find("tiers"); tiers != j.end()) u.info.tiers = DecodeTiers(*tiers);

@@ -78,10 +78,10 @@ class Draw {
   void Fill(wire::WorkerInfo& info) {
     // A worker's own words have no pass, and the journal none.
     auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers, pass,
-           share_from_bytes] = info;
+           share_from_bytes, millicores] = info;
     pass.clear();
     All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers,
-        share_from_bytes);
+        share_from_bytes, millicores);
   }
   void Fill(wire::BadSample& sample) {
     auto& [data_set, row, name, cause, times, held_back] = sample;

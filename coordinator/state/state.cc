@@ -22,6 +22,19 @@ auto* Find(Map& map, Id id) {
   return it == map.end() ? nullptr : &it->second;
 }
 
+double Grown(std::uint64_t now, std::uint64_t before) {
+  return now > before ? static_cast<double>(now - before) : 0;
+}
+
+// Means that forget half in each report.
+SourceUse UseOf(const wire::JobUsage& now, const wire::JobUsage& before, const SourceUse* known,
+                double passed_ns) {
+  const SourceUse last{Grown(now.source_bytes, before.source_bytes) / passed_ns * 1e9,
+                       std::min(1.0, Grown(now.limited_ns, before.limited_ns) / passed_ns)};
+  if (known == nullptr) return last;
+  return {(known->rate + last.rate) / 2, (known->held + last.held) / 2};
+}
+
 }  // namespace
 
 double Job::granted_cores() const {
@@ -264,10 +277,15 @@ Status State::On(const ReportWorker& update) {
   std::unordered_map<JobId, const wire::JobUsage*> earlier;
   for (const wire::JobUsage& usage : worker->last.usage) earlier[usage.job] = &usage;
   std::map<JobId, SteadyTime> used_at;
+  std::map<JobId, SourceUse> source_use;
   for (const wire::JobUsage& usage : update.report.usage) {
     Job* job = Find(jobs_, usage.job);
     const auto before = earlier.find(usage.job);
     if (!job || before == earlier.end()) continue;
+    if (update.at > worker->reported_at) {
+      source_use[usage.job] = UseOf(usage, *before->second, Find(worker->source_use, usage.job),
+                                    static_cast<double>((update.at - worker->reported_at).count()));
+    }
     if (usage.samples > before->second->samples) {
       used_at[usage.job] = update.at;
     } else if (const auto known = worker->used_at.find(usage.job); known != worker->used_at.end()) {
@@ -278,6 +296,8 @@ Status State::On(const ReportWorker& update) {
                              1e-9);
   }
   worker->used_at = std::move(used_at);
+  worker->source_use = std::move(source_use);
+  worker->reported_at = update.at;
   worker->last = update.report;
   return Status::Ok();
 }

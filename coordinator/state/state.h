@@ -57,6 +57,12 @@ struct Job {
   [[nodiscard]] bool lanes_stay() const;
 };
 
+// How a worker has used a job's bandwidth of late. A limit that it was given may have held it back.
+struct SourceUse {
+  double rate = 0;  // bytes/s
+  double held = 0;  // part of the time, 0 to 1
+};
+
 struct Worker {
   enum class Phase : std::uint8_t { kReady, kLost };
   wire::WorkerInfo info;
@@ -69,6 +75,8 @@ struct Worker {
   SteadyTime last_seen;
   SteadyTime suspected_at = SteadyTime::min();
   wire::WorkerHeartbeat last;
+  SteadyTime reported_at{};
+  std::map<JobId, SourceUse> source_use;
   std::vector<JobId> drained_for;       // for which it was slow
   std::map<JobId, SteadyTime> used_at;  // by its own word, when it last made a sample for them
 

@@ -32,6 +32,8 @@ class BatchWork::RestOfUnit final : public Work {
   RestOfUnit(std::shared_ptr<BatchWork> batch, Unit unit)
       : Work(1, batch->iteration()), batch_(std::move(batch)), unit_(std::move(unit)) {}
 
+  [[nodiscard]] bool asks_before_reads() const override { return true; }
+
  protected:
   void Run(std::int64_t /*unit*/, ThreadContext& context) override {
     if (!batch_->cancelled()) batch_->RunPart(std::move(unit_), context);
@@ -167,7 +169,9 @@ Result<const SourceSample*> BatchWork::Read(const Sample& sample, ThreadContext&
   std::optional<RowAnswer>& bytes = sample.unit.input.bytes;
   if (!bytes) {
     const SteadyTime begin = setup_.clock->Now();
-    bytes = AskNow(*sample.at.source, Ask::kBytes, sample.at.row, context.file);
+    if (setup_.reads == nullptr || setup_.reads->MayReadNow(setup_.asker.job)) {
+      bytes = AskNow(*sample.at.source, Ask::kBytes, sample.at.row, context.file);
+    }
     sample.cost.source += setup_.clock->Now() - begin;
   }
   if (!bytes) {

@@ -11,13 +11,15 @@ namespace {
 constexpr double kSomeBytes = 1;
 // A job's units wait at most this long because of what its stage processes used.
 constexpr double kMostBehind = 100e6;  // ns
-// A refused job asks again sooner, or does not wait any more.
+// A refused job that asks by itself does so again sooner, or does not wait any more.
 constexpr Duration kMostBetweenAsks = std::chrono::seconds(1);
+constexpr SteadyTime kUntilItAsks = SteadyTime::max();
 
 }  // namespace
 
-void JobShares::Queue(Session& session, JobId id, std::int64_t units, SteadyTime now) {
+void JobShares::Queue(Session& session, JobId id, std::int64_t units, bool ask, SteadyTime now) {
   Job& job = jobs_[id];
+  job.reads_unasked = job.reads_unasked || !ask;
   if (session.job_ != &job) {
     if (session.job_ != nullptr) {  // its trainer knows its job by another id now
       session.job_->sessions.Leave(session);
@@ -84,7 +86,7 @@ JobShares::Charged JobShares::Start(Session& session, std::int64_t units, Steady
   job.queued -= units;
   ++job.running;
   ++session.running_;
-  if (Limited(session)) {
+  if (Limited(session) && job.reads_unasked) {
     charged.bytes = std::max(job.mean_bytes, 0.0);
     job.bucket.Take(charged.bytes, now);
     all_.Take(charged.bytes, now);
@@ -115,8 +117,10 @@ void JobShares::Settle(Session& session, const Charged& charged, std::int64_t un
 }
 
 void JobShares::Place(Job& job, SteadyTime now) {
-  // Units that read nothing, because all is cached or was read ahead, do not wait for a debt.
-  const bool reads = job.mean_bytes < 0 || job.mean_bytes >= kSomeBytes || job.reads_elsewhere;
+  // Units that read nothing, because all is cached or was read ahead, do not wait for a debt; nor do
+  // those that ask before they read.
+  const bool unasked = job.reads_unasked && (job.mean_bytes < 0 || job.mean_bytes >= kSomeBytes);
+  const bool reads = unasked || job.reads_elsewhere;
   const SteadyTime ready = job.queued > 0 && reads ? job.bucket.ReadyAt(now) : now;
   if (job.held_until != SteadyTime()) held_.erase({job.held_until, &job});
   job.held_until = SteadyTime();
@@ -128,15 +132,15 @@ void JobShares::Place(Job& job, SteadyTime now) {
     held_.insert({ready, &job});
   } else {
     // A job that reads nothing, because all is cached, does not wait for what others read.
-    share_.Activate(
-        job, job.mean_bytes >= kSomeBytes ? FairShare::Kind::kPausable : FairShare::Kind::kPlain);
+    const bool pausable = job.reads_unasked && job.mean_bytes >= kSomeBytes;
+    share_.Activate(job, pausable ? FairShare::Kind::kPausable : FairShare::Kind::kPlain);
   }
 }
 
 void JobShares::CountDebt(Job& job, SteadyTime now) {
   if (!job.bucket.limited() && !all_.limited()) return;
   const Duration own = job.bucket.InDebt(now), all = all_.InDebt(now);
-  if (job.queued > 0) {
+  if (job.queued > 0 && (job.reads_unasked || job.reads_elsewhere)) {
     const Duration others = job.mean_bytes >= kSomeBytes ? all - job.all_debt : Duration(0);
     job.limited += std::min(own - job.own_debt + others, now - job.debts_at);
   }
@@ -193,22 +197,30 @@ bool JobShares::MayRead(JobId id, SteadyTime now) {
   if (found == jobs_.end()) return true;
   Job& job = found->second;
   const bool may = job.bucket.ReadyAt(now) <= now && !(job.reads_elsewhere && Paused(now));
-  CountRefusal(job, !may, now);
+  CountRefusal(job, may ? now : kUntilItAsks, now);
   return may;
 }
 
-void JobShares::CountRefusal(Job& job, bool refused, SteadyTime now) {
+bool JobShares::MayReadNow(JobId id, SteadyTime now) {
+  const auto found = jobs_.find(id);
+  return (found == jobs_.end() || found->second.bucket.ReadyAt(now) <= now) && !Paused(now);
+}
+
+void JobShares::CountRefusal(Job& job, SteadyTime until, SteadyTime now) {
   if (job.refused_at != SteadyTime() && job.queued == 0) {
-    job.limited += std::min(now - job.refused_at, kMostBetweenAsks);
+    const SteadyTime end =
+        job.refused_until == kUntilItAsks ? job.refused_at + kMostBetweenAsks : job.refused_until;
+    job.limited += std::max(std::min(now, end) - job.refused_at, Duration(0));
   }
-  job.refused_at = refused ? now : SteadyTime();
+  job.refused_at = until > now ? now : SteadyTime();
+  job.refused_until = until;
 }
 
 JobShares::Taken JobShares::TakeAhead(JobId id, double bytes, SteadyTime now) {
   Job& job = jobs_[id];
   if (!job.bucket.limited() && !all_.limited()) return {};
   const SteadyTime ready = std::max(job.bucket.ReadyAt(now), all_.ReadyAt(now));
-  CountRefusal(job, ready > now, now);
+  CountRefusal(job, ready, now);
   if (ready > now) return {.again = ready};
   CountDebt(job, now);
   job.bucket.Take(bytes, now);
@@ -240,6 +252,7 @@ std::vector<JobWork> JobShares::Usage(SteadyTime now) {
   std::vector<JobWork> usage;
   for (auto& [id, job] : jobs_) {
     CountDebt(job, now);
+    if (job.refused_until != kUntilItAsks) CountRefusal(job, job.refused_until, now);
     usage.push_back({.job = id,
                      .cpu_ns = job.cpu_ns,
                      .source_bytes = job.source_bytes,

@@ -279,10 +279,20 @@ std::size_t SourceReads::open_rows() const {
 std::size_t SourceReads::waiting_rows() const {
   const std::lock_guard lock(mutex_);
   std::size_t rows = 0;
-  for (const auto& [job, line] : lines_) {
-    for (const Call& call : line.small) rows += call.rows.size() - call.next;
-    for (const Call& call : line.large) rows += call.rows.size() - call.next;
-  }
+  for (const auto& [job, line] : lines_) rows += line.rows();
+  return rows;
+}
+
+std::size_t SourceReads::waiting_rows(JobId job) const {
+  const std::lock_guard lock(mutex_);
+  const auto line = lines_.find(job);
+  return line == lines_.end() ? 0 : line->second.rows();
+}
+
+std::size_t SourceReads::Line::rows() const {
+  std::size_t rows = 0;
+  for (const Call& call : small) rows += call.rows.size() - call.next;
+  for (const Call& call : large) rows += call.rows.size() - call.next;
   return rows;
 }
 

@@ -49,6 +49,8 @@ class SourceReads : public std::enable_shared_from_this<SourceReads> {
   // keeps the row's place in the window: whoever has it must not wait for another row.
   void Fetch(const Asker& asker, Ask ask, std::shared_ptr<Source> source,
              const std::vector<std::int64_t>& rows, Source::Sink sink);
+  // Whether a unit of the job may read at once, on its own thread (Source::Now). Otherwise it fetches.
+  [[nodiscard]] bool MayReadNow(JobId job) const { return parts_.queue.MayReadNow(job); }
   // Answers the session's rows that have not begun: all of them, or those of iterations before
   // `before`. Those that have begun are answered by their sources.
   void Drop(SessionId session, std::optional<IterationId> before = std::nullopt);
@@ -59,7 +61,9 @@ class SourceReads : public std::enable_shared_from_this<SourceReads> {
 
   [[nodiscard]] std::uint64_t open_bytes() const;
   [[nodiscard]] std::size_t open_rows() const;
+  // Rows that have not begun: of all jobs, of one.
   [[nodiscard]] std::size_t waiting_rows() const;
+  [[nodiscard]] std::size_t waiting_rows(JobId job) const;
 
  private:
   // Rows that were asked together.
@@ -87,6 +91,7 @@ class SourceReads : public std::enable_shared_from_this<SourceReads> {
     std::deque<Call> small, large;
     [[nodiscard]] std::deque<Call>& next() { return small.empty() ? large : small; }
     [[nodiscard]] bool empty() const { return small.empty() && large.empty(); }
+    [[nodiscard]] std::size_t rows() const;
   };
   class Open;
   class Place;

@@ -64,6 +64,9 @@ class WorkQueue {
   // Whether a source limit lets batches of the job begin in its stage processes. The caller asks
   // repeatedly while some wait. That time counts as held back.
   [[nodiscard]] bool MayRead(JobId job);
+  // For units that ask before they read (Work::asks_before_reads): false while the job's limit, or that of
+  // all jobs, is in debt.
+  [[nodiscard]] bool MayReadNow(JobId job);
   // For reads ahead of the units (SourceReads): takes the bytes that a source is about to read for
   // the job from its source limits and from that of all jobs, if neither is in debt. SettleAhead
   // accounts for what was read in the end. The caller asks again at `again`.
@@ -120,6 +123,7 @@ class WorkQueue {
 
   const Parts parts_;
   std::atomic<std::int64_t> queued_ = 0;
+  std::atomic<bool> limits_ = false;  // a limit of a source was ever set
   mutable std::mutex mutex_;
   JobShares shares_;
   std::map<SessionId, Session> sessions_;

@@ -160,7 +160,9 @@ std::uint64_t DataService::queued_stage_samples() const {
 
 std::vector<wire::JobUsage> DataService::Usage() {
   for (const auto& [id, session] : sessions_) session->stage().CountCpu();
-  return ledger_.Usage(Attached());
+  std::vector<wire::JobUsage> usage = ledger_.Usage(Attached());
+  for (wire::JobUsage& job : usage) job.queued_samples += environment_.reads->waiting_rows(job.job);
+  return usage;
 }
 
 void DataService::OnDirective(const wire::WorkerDirective& directive,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -106,6 +107,11 @@ struct WorkerInfo {
   std::uint64_t share_from_bytes = std::uint64_t{64}
                                    << 10;  // jobs with smaller cache entries share
                                            // none with peers
+  std::uint32_t millicores = 0;            // CPU time that it may use; 0: all of `cores`
+  // Cores' worth of CPU time. A container may have a part of one.
+  [[nodiscard]] double usable_cores() const {
+    return millicores > 0 ? std::min<double>(cores, millicores / 1000.0) : cores;
+  }
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 

@@ -12,7 +12,8 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto tiers = WriteTiers(b, v.tiers);
   const auto pass = WriteText(b, v.pass);
   return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
-                              v.cache_bytes, v.local, tiers, pass, v.share_from_bytes);
+                              v.cache_bytes, v.local, tiers, pass, v.share_from_bytes,
+                              v.millicores);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -27,7 +28,8 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .local = v->local(),
           .tiers = ReadTiers(r, v->tiers()),
           .pass = r.Text(v->pass()),
-          .share_from_bytes = v->share_from_bytes()};
+          .share_from_bytes = v->share_from_bytes(),
+          .millicores = v->millicores()};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {

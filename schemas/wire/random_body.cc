@@ -98,7 +98,8 @@ WorkerInfo RandomBody::Worker() {
           .local = Coin(),
           .tiers = TierBytesList(),
           .pass = Text(),
-          .share_from_bytes = Number()};
+          .share_from_bytes = Number(),
+          .millicores = static_cast<std::uint32_t>(Count())};
 }
 
 JobUsage RandomBody::Usage() {
