@@ -285,9 +285,10 @@ class ClusterPlanner {
           }
         }
         placed.push_back(std::move(each));
+        const double most = std::min(rules_.source_rate, tenant.quota.source_rate);
+        const double given = grant.source_rate * RoomOfSource(snapshot_.jobs[g], grant);
         source.push_back(
-            std::max(grant.source_rate * share * RoomOfSource(snapshot_.jobs[g], grant),
-                     LeastOfSource(groups_[g], tenant)));
+            std::max(std::min(given, most) * share, LeastOfSource(groups_[g], tenant)));
         dataset.push_back(snapshot_.jobs[g].dataset);
       }
     }
