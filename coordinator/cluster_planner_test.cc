@@ -22,11 +22,13 @@ class ClusterPlannerTest : public testing::Test {
     const Status applied = state_.Apply(update);
     HR_CHECK(applied.ok());
   }
-  WorkerId Worker(int cores, const std::string& host = "pool", std::uint64_t cache_bytes = 0) {
+  WorkerId Worker(int cores, const std::string& host = "pool", std::uint64_t cache_bytes = 0,
+                  std::uint32_t millicores = 0) {
     AddWorker add;
     add.token = "worker-token-" + std::to_string(state_.next_worker().value);
     add.info.worker = state_.next_worker();
     add.info.cores = cores;
+    add.info.millicores = millicores;
     add.info.host = {host, host, 0, 1};
     add.info.cache_bytes = cache_bytes;
     Apply(add);
@@ -183,6 +185,54 @@ TEST_F(ClusterPlannerTest, TheSourceIsDividedAndLimited) {
   };
   EXPECT_NEAR(limit(0) + limit(1), 1e6, 2);
   EXPECT_GT(limit(1), 0);
+}
+
+// What must be read of a batch depends on what is cached, and any worker may be given it.
+TEST_F(ClusterPlannerTest, WorkersGetPartsOfTheSourceByWhatTheyRead) {
+  const WorkerId one = Worker(1), two = Worker(1);
+  rules_.source_rate = 1e6;
+  const JobId job = Job();
+  Report(job, 150, 0.01, 1e4);
+  EndPeriod();
+  Plan();
+  const auto report = [&](WorkerId worker, int second, std::uint64_t bytes, std::uint64_t held_ns) {
+    wire::WorkerHeartbeat beat;
+    beat.worker = worker;
+    beat.usage.push_back({.job = job, .source_bytes = bytes, .limited_ns = held_ns});
+    Apply(ReportWorker{SteadyTime() + std::chrono::seconds(second), std::move(beat)});
+  };
+  for (const int second : {1, 2, 3}) {
+    report(one, second, static_cast<std::uint64_t>(second) * 100'000, 0);
+    report(two, second, static_cast<std::uint64_t>(second) * 500'000,
+           static_cast<std::uint64_t>(second) * 900'000'000);
+  }
+  const auto grants = Plan().jobs[0].grants;
+  EXPECT_NEAR(static_cast<double>(grants.at(one).source_bytes_per_second), 125e3, 2e3);
+  EXPECT_NEAR(static_cast<double>(grants.at(two).source_bytes_per_second), 875e3, 9e3);
+}
+
+TEST_F(ClusterPlannerTest, AJobWhoseNeedIsMetHasRoomForBatchesThatReadMore) {
+  const WorkerId worker = Worker(8);
+  rules_.source_rate = 1e6;
+  const JobId met = Job(), open = Job();
+  Report(met, 10, 0.01, 1e4);  // 100 kB/s
+  Report(open, 1000, 0.001, 1e4);
+  EndPeriod();
+  const ClusterPlan plan = Plan();
+  EXPECT_GT(plan.jobs[0].grants.at(worker).source_bytes_per_second, 115'000U);
+  EXPECT_GT(plan.jobs[1].grants.at(worker).source_bytes_per_second, 850'000U);
+}
+
+// A container may have a part of a core.
+TEST_F(ClusterPlannerTest, PartsOfCoresCount) {
+  std::vector<WorkerId> workers;
+  for (int i = 0; i < 4; ++i) workers.push_back(Worker(1, "pool", 0, 200));
+  Report(Job(), 100, 0.01);  // one core
+  EndPeriod();
+  const ClusterPlan plan = Plan();
+  for (const WorkerId worker : workers) {
+    EXPECT_EQ(plan.jobs[0].grants.at(worker).millicores, 200U);
+  }
 }
 
 TEST_F(ClusterPlannerTest, WhoIsNotKnownToReadMayShowThatItDoes) {

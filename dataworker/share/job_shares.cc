@@ -218,7 +218,7 @@ void JobShares::CountRefusal(Job& job, SteadyTime until, SteadyTime now) {
 
 JobShares::Taken JobShares::TakeAhead(JobId id, double bytes, SteadyTime now) {
   Job& job = jobs_[id];
-  if (!job.bucket.limited() && !all_.limited()) return {};
+  if (bytes <= 0 || (!job.bucket.limited() && !all_.limited())) return {};
   const SteadyTime ready = std::max(job.bucket.ReadyAt(now), all_.ReadyAt(now));
   CountRefusal(job, ready, now);
   if (ready > now) return {.again = ready};
