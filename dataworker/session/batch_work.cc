@@ -5,6 +5,7 @@
 
 #include "dataworker/session/batch_request.h"
 #include "dataworker/source/core/source_bytes.h"
+#include "dataworker/source/ranges/zip_member.h"
 #include "ops/torch/torch_generator.h"
 
 namespace headrace::dataworker {
@@ -68,7 +69,9 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   costs_.Start(begin);
   const Status status = MakeSample(unit, context);
   if (!status.ok()) FailSample(unit.position, status);
-  if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
+  for (ScratchBuffer* buffer : {&context.file, &context.unpacked}) {
+    if (buffer->capacity() > kKeptFileBytes) *buffer = ScratchBuffer();
+  }
   // In this order. A thread beyond its quota is held when it asks the kernel for its CPU time. That
   // wait is the sample's, not the queue's.
   unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
@@ -177,7 +180,15 @@ Result<const SourceSample*> BatchWork::Read(const Sample& sample, ThreadContext&
   sample.cost.miss = true;
   HR_RETURN_IF_ERROR(bytes->status);
   sample.cost.source_bytes += bytes->bytes_read;
-  return &bytes->sample;
+  SourceSample& read = bytes->sample;
+  if (read.member) {
+    Result<ByteSpan> unpacked = UnpackMember(read.bytes, *read.member, context.unpacked);
+    if (!unpacked.ok())
+      return unpacked.status().WithContext(sample.at.source->NameOf(sample.at.row));
+    read.bytes = *unpacked;
+    read.member.reset();
+  }
+  return &read;
 }
 
 Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
