@@ -82,9 +82,12 @@ def _labels(dataset: Any, target: str | None) -> Array:
     return np.asarray(column.cast(pa.int64()).to_numpy(), np.int64)
 
 
-def index_of_table(dataset: Any, image: str, target: str | None) -> tuple[Index, Array | None]:
-    """Where the images of all rows lie, and which row each index is; None: the same. An empty `image` or
-    `target` is found by its kind. Raises ValueError and OSError."""
+def index_of_table(
+    dataset: Any, image: str, target: str | None
+) -> tuple[Index, Array | None, list[str] | None]:
+    """Where the images of all rows lie; which row each index is, None: the same; what labels are called,
+    None: they have no names. An empty `image` or `target` is found by its kind. Raises ValueError and
+    OSError."""
     image, target = _columns(dataset, image, target)
     labels, found, place = _labels(dataset, target), mappings(), FilePlace()
     shards: list[str] = []
@@ -113,4 +116,9 @@ def index_of_table(dataset: Any, image: str, target: str | None) -> tuple[Index,
         raise FileNotFoundError("the data set has no rows")
     indices = dataset._indices
     rows = None if indices is None else indices.column(0).to_numpy().astype(np.int64)
-    return Index(shards, versions, parts), rows
+    return Index(shards, versions, parts), rows, _names_of(dataset, target)
+
+
+def _names_of(dataset: Any, target: str | None) -> list[str] | None:
+    names = None if target is None else getattr(dataset.features[target], "names", None)
+    return None if names is None else list(names)

@@ -20,14 +20,14 @@ LMDB = "lmdb:"
 
 
 def kind_of(name: str) -> str:
-    """ "tar", "zip" or "lmdb", by what it is called; empty: a folder. Raises ValueError."""
+    """ "tar", "zip", "lmdb" or "parquet", by what it is called; empty: a folder. Raises ValueError."""
     if name.startswith(LMDB) or name.rstrip("/").endswith((".lmdb", ".mdb")):
         return "lmdb"
     if name.endswith(_PACKED):
         raise ValueError(
             f"{name} is compressed, so that no sample can be read by itself: unpack it to .tar"
         )
-    return next((one for one in ("tar", "zip") if name.endswith("." + one)), "")
+    return next((one for one in ("tar", "zip", "parquet") if name.endswith("." + one)), "")
 
 
 def host_of(name: str) -> str:

@@ -54,11 +54,13 @@ def _relabelled(part: Any, classes: list[str]) -> Any:
     numbers = {one: i for i, one in enumerate(classes)}
     new = np.array([numbers[one] for one in part.classes], np.int64)
     if isinstance(part, ShardDataset):
-        return _of_shards(part, new[part.index.labels], classes)
+        labels = part.index.labels
+        # In tables -1 means that there is no label.
+        return _of_shards(part, np.where(labels < 0, labels, new[labels]), classes)
     if isinstance(part, ObjectFolder):
-        labels = new[part.labels].astype(np.int32)
+        numbers_of = new[part.labels].astype(np.int32)
         return ObjectFolder(
-            part.store, classes, part.names, labels, part.transform, part.target_transform
+            part.store, classes, part.names, numbers_of, part.transform, part.target_transform
         )
     part.samples = part.imgs = [(path, int(new[label])) for path, label in part.samples]
     part.targets = [label for _, label in part.samples]

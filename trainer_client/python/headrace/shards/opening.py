@@ -13,6 +13,7 @@ from .arrow import index_of_table, is_huggingface
 from .dataset import ShardDataset
 from .kinds import host_of, kind_of, open_shards
 from .mounts import mounts_in, united, with_names
+from .parquet import arrow_copy
 from .places import FilePlace
 from .rules import IMAGES, TARGETS
 
@@ -64,7 +65,8 @@ def open_dataset(
 
     A Dataset of Hugging Face's whose images lie in Arrow files on disk: `image` and `target` are the
     names of columns, else those of the kinds Image and ClassLabel. Selected or shuffled rows give a
-    torch.utils.data.Subset.
+    torch.utils.data.Subset. Parquet files on disk, "/data/train-*.parquet", become one: the package
+    datasets copies them to Arrow files in its cache, once.
 
     `endpoint`, `region`: of a store like S3; else AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION
     and AWS_DEFAULT_REGION say. `addressing`: "path" or "virtual", where the bucket's name stands.
@@ -81,10 +83,7 @@ def open_dataset(
             raise ValueError(
                 "names=, index=, label=, folder= and keep_index= are of files and objects"
             )
-        columns = (image if image != IMAGES else "", target if target != TARGETS else "")
-        images, rows = index_of_table(url, *columns)
-        made = ShardDataset(FilePlace(), images, transform, target_transform)
-        return made if rows is None else Subset(made, rows)  # type: ignore[arg-type]
+        return _open_table(url, transform, target_transform, image, target)
     shard: dict[str, Any] = {"image": image, "target": target, "label": label, "folder": folder}
     shard["keep_index"] = keep_index
     store: dict[str, Any] = {"endpoint": endpoint, "region": region, "addressing": addressing}
@@ -97,6 +96,16 @@ def open_dataset(
     kinds = {(kind_of(name), host_of(name)) for name in said}
     if len(said) > 1 and (len(kinds) > 1 or kinds.pop()[0] == ""):
         return _open_mounts({"mounts": said}, transform, target_transform, shard, store)
+    if kind_of(said[0]) == "parquet":
+        if host_of(said[0]):
+            raise ValueError(
+                f"{said[0]}: Parquet is copied from files, so that it has to be on a disk"
+            )
+        return open_dataset(
+            arrow_copy(said), transform, target_transform,
+            names=names, index=index, image=image, target=target, label=label, folder=folder,
+            keep_index=keep_index,
+        )  # fmt: skip
     if kind_of(said[0]):
         if names is not None or index is not None:
             raise ValueError(
@@ -105,12 +114,25 @@ def open_dataset(
         return open_shards(said, transform, target_transform, **shard, **store)
     if not host_of(said[0]):
         raise ValueError(
-            f"{said[0]}: open_dataset takes tars (.tar), zips (.zip), LMDB (.lmdb, or lmdb:/path) and "
-            "folders of objects (s3://, https://); a folder on disk is torchvision's ImageFolder"
+            f"{said[0]}: open_dataset takes tars (.tar), zips (.zip), LMDB (.lmdb, or lmdb:/path), Parquet "
+            "(.parquet) and folders of objects (s3://, https://); a folder on disk is torchvision's ImageFolder"
         )
     if any(value != _DEFAULTS[name] for name, value in shard.items()):
         raise ValueError("image=, target=, label=, folder= and keep_index= are of shards")
     return open_folder(said[0], transform, target_transform, names=names, index=index, **store)
+
+
+def _open_table(
+    table: Any,
+    transform: Callable[..., Any] | None,
+    target_transform: Callable[..., Any] | None,
+    image: str,
+    target: str | None,
+) -> "ShardDataset | Subset[Any]":
+    columns = (image if image != IMAGES else "", target if target != TARGETS else "")
+    images, rows, classes = index_of_table(table, *columns)
+    made = ShardDataset(FilePlace(), images, transform, target_transform, classes)
+    return made if rows is None else Subset(made, rows)  # type: ignore[arg-type]
 
 
 _DEFAULTS = {name: one.default for name, one in inspect.signature(open_dataset).parameters.items()}
