@@ -8,8 +8,6 @@
 #include <memory>
 #include <string>
 
-#include "dataworker/source/core/source.h"
-
 namespace headrace::dataworker {
 namespace {
 
@@ -101,6 +99,16 @@ Result<ByteSpan> UnpackHead(ByteSpan head, const wire::ZipMember& member, std::s
     return DataLoss("a damaged member of a zip");
   }
   return ByteSpan{reinterpret_cast<const std::byte*>(to), made};
+}
+
+Status UnpackSample(const Source& source, std::int64_t row, SourceSample& sample,
+                    ScratchBuffer& out) {
+  if (!sample.member) return {};
+  Result<ByteSpan> unpacked = UnpackMember(sample.bytes, *sample.member, out);
+  if (!unpacked.ok()) return unpacked.status().WithContext(source.NameOf(row));
+  sample.bytes = *unpacked;
+  sample.member.reset();
+  return {};
 }
 
 }  // namespace headrace::dataworker

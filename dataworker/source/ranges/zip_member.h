@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/buffer.h"
 #include "base/result.h"
+#include "dataworker/source/core/source.h"
 #include "schemas/wire/range_table.h"
 
 // Members of zips, stored or deflated. A range begins with the member's local header: only that says
@@ -20,5 +22,10 @@ namespace headrace::dataworker {
 // damage that only the whole member shows is not seen.
 [[nodiscard]] Result<ByteSpan> UnpackHead(ByteSpan head, const wire::ZipMember& member,
                                           std::size_t most, ScratchBuffer& out);
+
+// Has a sample's bytes be the sample, wherever they were a member of a zip; memory as above. The error names
+// the row.
+Status UnpackSample(const Source& source, std::int64_t row, SourceSample& sample,
+                    ScratchBuffer& out);
 
 }  // namespace headrace::dataworker
