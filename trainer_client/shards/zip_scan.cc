@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t kLocalHeader = 30, kMostExtra = 65535;
 constexpr unsigned kStored = 0, kDeflated = 8;
+constexpr std::uint64_t kMostReserved = std::uint64_t{1} << 24;  // entries
 // Source: RFC 1951: 258 bytes in two bits.
 constexpr std::uint64_t kMostInflation = 1032;
 // Where macOS keeps what its files have beside their bytes.
@@ -72,6 +73,13 @@ Status ZipScan::TakeEnd(ByteSpan tail) {
   tail = tail.first(want_.bytes);
   HR_TRY(end_, ReadZipEnd(tail, size_));
   in_directory_ = true;
+  // Vectors that grow take twice the room; one that a stranger asks for is no larger than usual ones.
+  const auto entries = std::min<std::uint64_t>(end_.entries, kMostReserved);
+  starts_.reserve(entries);
+  samples_.key_ends.reserve(entries);
+  samples_.firsts.reserve(entries);
+  samples_.members.reserve(entries);
+  samples_.keys.reserve(std::min(end_.size - end_.entries * ZipHeader::kBytes, 64 * entries));
   at_ = end_.first;
   want_ = {at_, std::min<std::uint64_t>(ZipHeader::kBytes, end_.size)};
   // Of a small zip the directory is there already.
