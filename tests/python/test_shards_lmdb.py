@@ -147,5 +147,7 @@ def test_mounts_of_numbers_need_names_for_them(tmp_path):
     ):
         with pytest.raises(ValueError):
             headrace.open_dataset(wrong)
+    with pytest.raises(ValueError, match="its mount may have them"):
+        headrace.open_dataset([folder, tar], names=["a"])
     with pytest.raises(ValueError, match="empty list"):
         headrace.open_dataset([])

@@ -108,6 +108,10 @@ def test_what_does_not_fit_is_named(tmp_path):
         os.utime(path, (1, 1))
         with pytest.raises(HeadraceError, match=rf"t\.zip: .*({match})"):
             headrace.open_dataset(path)
+    folder = tmp_path / "d.zip"
+    folder.mkdir()
+    with pytest.raises(HeadraceError, match="is no regular file"):
+        headrace.open_dataset(folder)
     write(path, [("a/b.png", b"no picture")])
     with pytest.raises(Exception, match=r"t\.zip, sample 'a/b.png'"):
         headrace.open_dataset(path, folder="")[0]

@@ -135,17 +135,18 @@ Result<TensorSpec> FileReader::Describe(const FilePlace& place, ScratchBuffer& b
   ByteSpan sample;  // its first bytes
   const auto extend_sample = [&](std::size_t wanted) -> ByteSpan {
     if (!place.member) return extend(wanted);
+    wanted = std::min<std::size_t>(wanted, place.member->size);
     // How many packed bytes it takes shows when they are there.
-    for (std::size_t bytes = wanted;; bytes = 2 * have.size()) {
+    for (std::size_t bytes = std::max(wanted, Source::kHeadBytes);; bytes *= 2) {
       extend(bytes);
       if (!failed.ok()) return sample;
-      Result<ByteSpan> head = UnpackHead(have, *place.member, wanted, unpacked);
-      if (!head.ok()) {
-        failed = head.status().WithContext(path);
+      Result<ByteSpan> first = UnpackHead(have, *place.member, wanted, unpacked);
+      if (!first.ok()) {
+        failed = first.status().WithContext(path);
         return sample;
       }
-      sample = *head;
-      if (sample.size() >= wanted || have.size() == opened.size) return sample;
+      sample = *first;
+      if (sample.size() >= wanted || bytes >= opened.size) return sample;
     }
   };
   const ByteSpan head = extend_sample(Source::kHeadBytes);

@@ -117,3 +117,9 @@ def test_parquet_files_give_the_bits_of_a_folder(photos, table, tmp_path, monkey
         headrace.open_dataset(tmp_path / "none-*.parquet")
     with pytest.raises(ValueError, match="has to be on a disk"):
         headrace.open_dataset("s3://bucket/a.parquet")
+
+
+def test_a_table_is_a_mount(photos, table):
+    dataset = headrace.open_dataset({"mounts": [photos, {"url": table[1]}]})
+    assert dataset.classes == sorted({*vision.ImageFolder(photos).classes, "0", "1", "2"})
+    assert dataset[len(dataset) - 1][1] == 2

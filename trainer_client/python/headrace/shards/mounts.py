@@ -27,7 +27,8 @@ def united(name: str, parts: Sequence[tuple[str, Any]]) -> "ConcatDataset[Any]":
         made = ConcatDataset([_relabelled(part, classes) for _, part in parts])
         made.classes = classes
         made.class_to_idx = {one: i for i, one in enumerate(classes)}
-    made.root = name  # which is what it is called in reports
+    if name:
+        made.root = name  # which is what it is called in reports
     return made  # type: ignore[no-any-return]
 
 

@@ -88,14 +88,15 @@ def open_dataset(
     shard["keep_index"] = keep_index
     store: dict[str, Any] = {"endpoint": endpoint, "region": region, "addressing": addressing}
     store |= {"anonymous": anonymous, "remember": remember}
+    of_one = names is not None or index is not None
     if isinstance(url, Mapping):
-        return _open_mounts(url, transform, target_transform, shard, store)
+        return _open_mounts(url, transform, target_transform, shard, store, of_one)
     said = [os.fspath(url)] if isinstance(url, str | os.PathLike) else [os.fspath(u) for u in url]
     if not said:
         raise ValueError("there is nothing to open in an empty list")
     kinds = {(kind_of(name), host_of(name)) for name in said}
     if len(said) > 1 and (len(kinds) > 1 or kinds.pop()[0] == ""):
-        return _open_mounts({"mounts": said}, transform, target_transform, shard, store)
+        return _open_mounts({"mounts": said}, transform, target_transform, shard, store, of_one)
     if kind_of(said[0]) == "parquet":
         if host_of(said[0]):
             raise ValueError(
@@ -107,7 +108,7 @@ def open_dataset(
             keep_index=keep_index,
         )  # fmt: skip
     if kind_of(said[0]):
-        if names is not None or index is not None:
+        if of_one:
             raise ValueError(
                 "names= and index= are of folders of objects; a shard has its own list"
             )
@@ -144,10 +145,13 @@ def _open_mounts(
     target_transform: Callable[..., Any] | None,
     shard: Mapping[str, Any],
     store: Mapping[str, Any],
+    of_one: bool,
 ) -> "ConcatDataset[Any]":
-    """What is said for all mounts holds for those that it can be of."""
+    """What is said for all mounts holds for those that it can be of. `of_one`: there are names= or index=."""
     from torchvision.datasets import ImageFolder
 
+    if of_one:
+        raise ValueError("names= and index= are of one folder of objects: its mount may have them")
     name, mounts = mounts_in(said)
     parts = []
     for mount in mounts:
@@ -155,11 +159,14 @@ def _open_mounts(
         classes = mount.pop("classes", None)
         if unknown := set(mount) - set(_DEFAULTS):
             raise ValueError(f"a mount has no option {min(unknown)!r}")
-        first = url if isinstance(url, str | os.PathLike) else next(iter(url), "")
+        table = is_huggingface(url)
+        first = url if isinstance(url, str | os.PathLike) else "" if table else next(iter(url), "")
         kind, host = kind_of(os.fspath(first)), host_of(os.fspath(first))
-        if kind or host:
+        if table:
+            part: Any = open_dataset(url, transform, target_transform, **mount)
+        elif kind or host:
             shared = {**(shard if kind else {}), **(store if host else {})}
-            part: Any = open_dataset(url, transform, target_transform, **{**shared, **mount})
+            part = open_dataset(url, transform, target_transform, **{**shared, **mount})
         elif mount:
             raise ValueError(f"{url} is a folder on disk, and has no option {min(mount)!r}")
         else:
