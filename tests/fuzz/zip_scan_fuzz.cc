@@ -14,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (const auto want = scan.wants()) {
     if (want->first + want->bytes > zip.size()) std::abort();
     const headrace::ByteSpan rest = zip.subspan(want->first);
-    if (!scan.Take(rest.first(std::min<std::size_t>(want->bytes + 4 * data[0], rest.size()))).ok()) {
+    if (!scan.Take(rest.first(std::min<std::size_t>(want->bytes + 4 * data[0], rest.size())))
+             .ok()) {
       return 0;
     }
   }
