@@ -5,6 +5,7 @@
 
 #include "dataworker/session/batch_request.h"
 #include "dataworker/source/core/source_bytes.h"
+#include "dataworker/source/ranges/zip_member.h"
 #include "ops/torch/torch_generator.h"
 
 namespace headrace::dataworker {
@@ -12,8 +13,6 @@ namespace {
 
 // What a prefix payload adds to its pixels, at most; twice that where a sample has several.
 constexpr std::size_t kPayloadOverhead = 256;
-// A scratch buffer larger than this, because of one huge file, is given back.
-constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
 
 // Reads the size of an encoded sample, and has memory for it as long as `scratch` lives.
 Result<TensorSpec> AdmitPicture(const BatchWork& work, const CompiledPlan::Location& at,
@@ -70,7 +69,7 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   costs_.Start(begin);
   const Status status = MakeSample(unit, context);
   if (!status.ok()) FailSample(unit.position, status);
-  if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
+  context.GiveBackLarge();
   // In this order. A thread beyond its quota is held when it asks the kernel for its CPU time. That
   // wait is the sample's, not the queue's.
   unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
@@ -181,6 +180,8 @@ Result<const SourceSample*> BatchWork::Read(const Sample& sample, ThreadContext&
   sample.cost.miss = true;
   HR_RETURN_IF_ERROR(bytes->status);
   sample.cost.source_bytes += bytes->bytes_read;
+  HR_RETURN_IF_ERROR(
+      UnpackSample(*sample.at.source, sample.at.row, bytes->sample, context.unpacked));
   return &bytes->sample;
 }
 
@@ -310,9 +311,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   const SteadyTime begin = setup_.clock->Now();
   HR_RETURN_IF_ERROR(setup_.plan->runner().RunPrefix(source.bytes, context.ops, &context.payload));
   claim.Commit(context.payload, sample.cost.source + (setup_.clock->Now() - begin));
-  const Status status = FromPayload(sample, context.payload, context);
-  if (context.payload.capacity() > kKeptFileBytes) Bytes().swap(context.payload);
-  return status;
+  return FromPayload(sample, context.payload, context);
 }
 
 Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec& spec,

@@ -28,6 +28,7 @@ class FakeStore : public std::enable_shared_from_this<FakeStore> {
     Bytes content;
     std::int64_t label = 0;
     int version = 0;
+    std::optional<wire::ZipMember> member = std::nullopt;  // the content is packed
   };
   struct Request {
     Ask ask = Ask::kBytes;
@@ -129,6 +130,7 @@ class FakeStore : public std::enable_shared_from_this<FakeStore> {
       const auto copy = std::make_shared<Bytes>(object.content);
       copy->resize(object.content.size() + ScratchBuffer::kSlack);
       answer.sample.bytes = ByteSpan(*copy).first(object.content.size());
+      answer.sample.member = object.member;
       answer.hold = copy;
       answer.bytes_read = object.content.size();
     } else if (row.ask == Ask::kSpec) {

@@ -18,6 +18,7 @@
 #include "base/tensor_spec.h"
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/source/core/content_identity.h"
+#include "schemas/wire/range_table.h"
 
 namespace headrace::remote {
 class ObjectClient;
@@ -30,7 +31,10 @@ struct SourceSample {
   ByteSpan bytes;           // of a file: ScratchBuffer::kSlack bytes after them are readable
   bool encoded = true;      // files; otherwise a dense tensor of `row`
   TensorSpec row;           // of a sample that is not encoded
-  ContentIdentity content;  // of exactly these bytes; meaningful if cacheable()
+  ContentIdentity content;  // of the sample's bytes, once unpacked; meaningful if cacheable()
+  // `bytes` hold a zip's member, from its local header on. Whoever uses them unpacks them, on a
+  // compute thread (ranges/zip_member.h). Empty: they are the sample.
+  std::optional<wire::ZipMember> member = std::nullopt;
 };
 
 // What may be asked of a row.

@@ -12,6 +12,7 @@
 #include "dataworker/source/core/source.h"
 #include "dataworker/source/object_ranges/shard_versions.h"
 #include "dataworker/source/ranges/ranges.h"
+#include "dataworker/source/ranges/zip_member.h"
 #include "dataworker/source/stores/store_args.h"
 #include "remote/object_client.h"
 
@@ -24,6 +25,8 @@ using What = ObjectRequest::What;
 
 // Most headers of pictures end before.
 constexpr std::size_t kFirstBytesOfRange = 4096;
+// What a header in a zip is unpacked to, at most.
+constexpr std::size_t kMostHead = std::size_t{1} << 20;
 
 // As the source "objects", with the ranges of a range table. Neighbours that are asked for together
 // come with one request. The identity of a shard is its URL and version. A shard in another version
@@ -138,10 +141,12 @@ class ObjectRanges final : public Source {
   }
   // Without a version nobody knows whether it is the same content the next time.
   static void SetIdentity(const State& state, std::int64_t shard, const std::string& version,
-                          Duration valid_for, FileRange range, RowAnswer& answer) {
+                          Duration valid_for, std::int64_t row, RowAnswer& answer) {
     const bool known = !version.empty();
+    const wire::RangeTableView::Range range = state.table.At(row);
     answer.sample.content = IdentityOfRange(
-        ContentIdentity::OfText(state.table.Shard(shard), known ? version : MakeToken()), range);
+        ContentIdentity::OfText(state.table.Shard(shard), known ? version : MakeToken()),
+        {range.first, range.size}, state.table.Member(row));
     answer.valid_for = known ? valid_for : Duration(0);
   }
 
@@ -184,9 +189,8 @@ class ObjectRanges final : public Source {
     const Status same = CheckVersion(*call.state, shard, version);
     for (const std::size_t index : indexes) {
       RowAnswer answer = RowAnswer::Failed(same);
-      const wire::RangeTableView::Range range = call.At(index);
       if (same.ok()) {
-        SetIdentity(*call.state, shard, version, valid_for, {range.first, range.size}, answer);
+        SetIdentity(*call.state, shard, version, valid_for, call.rows[index], answer);
       }
       call.sink(index, std::move(answer));
     }
@@ -210,12 +214,24 @@ class ObjectRanges final : public Source {
     answer.status = Judge(*call, range.shard, had, came);
     answer.bytes_read = read_before + came.received;
     if (answer.status.ok()) {
+      ScratchBuffer unpacked;
+      Result<ByteSpan> head = came.bytes;
       std::size_t wanted = 0;
+      const auto member = state.table.Member(call->rows[index]);
+      if (member) {
+        head = UnpackHead(came.bytes, *member, kMostHead, unpacked);
+        const bool few = head.ok() && head->size() < std::min<std::size_t>(member->size, had / 2);
+        if (few && had < range.size) wanted = 2 * had;  // the zip's own header is long
+      }
       const auto more = [&](std::size_t bytes) {
-        if (bytes > had && had < range.size) wanted = bytes;
-        return came.bytes;
+        // How many packed bytes it takes shows when they are there.
+        if (bytes > head->size() && had < range.size) {
+          wanted = member ? std::max(bytes, 2 * had) : bytes;
+        }
+        return *head;
       };
-      Result<TensorSpec> spec = state.read_header(came.bytes, more);
+      Result<TensorSpec> spec =
+          head.ok() ? state.read_header(*head, more) : Result<TensorSpec>(head.status());
       if (wanted > had) {  // the header is longer, which is rare
         Describe(call, index, std::max(wanted, kHeadBytes), answer.bytes_read);
         return;
@@ -247,9 +263,9 @@ class ObjectRanges final : public Source {
       answer.bytes_read = std::exchange(unaccounted, 0);
       if (status.ok()) {
         answer.sample.bytes = came.bytes.subspan(range.first - run.span.first, range.size);
+        answer.sample.member = call.state->table.Member(call.rows[index]);
         answer.hold = came.body;
-        SetIdentity(*call.state, run.shard, came.version, valid_for, {range.first, range.size},
-                    answer);
+        SetIdentity(*call.state, run.shard, came.version, valid_for, call.rows[index], answer);
       }
       call.sink(index, std::move(answer));
     }
@@ -270,12 +286,10 @@ class ObjectRanges final : public Source {
 
 Result<std::unique_ptr<Source>> MakeObjectRanges(const SourceLeaf& leaf,
                                                  const SourceRegistry::Environment& environment) {
-  HR_TRY(StoreArgs said, OpenStore(leaf, environment));
-  BlobContent bytes = environment.blob(leaf.table);
-  if (!bytes) return NotFound("the range table of the plan is missing");
-  HR_TRY(wire::RangeTableView view, wire::RangeTableView::Open(*bytes));
-  return std::unique_ptr<Source>(std::make_unique<ObjectRanges>(std::move(bytes), std::move(view),
-                                                                std::move(said), environment));
+  HR_TRY(StoreArgs said, OpenStore(WithoutMembers(leaf), environment));
+  HR_TRY(OpenedRanges table, OpenRanges(leaf, environment.blob));
+  return std::unique_ptr<Source>(std::make_unique<ObjectRanges>(
+      std::move(table.bytes), std::move(table.view), std::move(said), environment));
 }
 
 }  // namespace

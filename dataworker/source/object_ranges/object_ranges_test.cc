@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "dataworker/source/core/source_fixture.h"
 #include "dataworker/source/ranges/range_fixture.h"
+#include "dataworker/source/ranges/zip_fixture.h"
+#include "dataworker/source/ranges/zip_member.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "remote/http_fixture.h"
@@ -191,6 +193,41 @@ TEST_F(ObjectRangesSource, ASpecIsReadFromTheStartOfTheRange) {
   EXPECT_EQ(server_.queries()[0].Header("range"), "bytes=100028-104123");
   EXPECT_EQ(Get(**source, Ask::kSpec, 0).spec.dims[0], 6);
   EXPECT_EQ(server_.queries().size(), 3U);
+}
+
+TEST_F(ObjectRangesSource, AMemberOfAZipIsDescribedAndComesAsItLiesInTheZip) {
+  const std::string far = "far" + std::string(19'997, '.') + "6 7\n" + std::string(30'000, 'x');
+  for (const bool deflated : {false, true}) {
+    const ZippedSample zipped[] = {Zipped("3 4\nmore", deflated), Zipped(far, deflated, 60'000)};
+    std::vector<ShardRow> rows;
+    std::string zip = "....";
+    for (const ZippedSample& one : zipped) {
+      rows.push_back({zip.size(), static_cast<std::uint32_t>(one.bytes.size()), 1, one.member});
+      zip += one.bytes;
+    }
+    Put(zip);
+    const SourceLeaf leaf{.source = "object_ranges",
+                          .args = {{"base", base_}, {"members", std::int64_t{1}}},
+                          .rows = 2,
+                          .table = blobs_.Add(RangeTableOf(base_, {{"a.zip", listed_, rows}})),
+                          .arrays = {}};
+    auto made =
+        BuiltinSources().Make(leaf, {blobs_.lookup(), ReadTextHeader, {}, &TestIo(), &client_});
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    const auto source = std::move(made).value();
+    EXPECT_EQ(Get(*source, Ask::kSpec, 0).spec.dims[1], 4);
+    EXPECT_EQ(Get(*source, Ask::kSpec, 1).spec.dims[1], 7);
+    for (std::int64_t row = 0; row < 2; ++row) {
+      const RowAnswer answer = Get(*source, Ask::kBytes, row);
+      ASSERT_TRUE(answer.status.ok()) << answer.status.ToString();
+      EXPECT_EQ(answer.sample.content, Get(*source, Ask::kIdentity, row).sample.content);
+      ScratchBuffer out;
+      ASSERT_EQ(answer.sample.member, zipped[row].member);
+      const auto sample = UnpackMember(answer.sample.bytes, *answer.sample.member, out);
+      ASSERT_TRUE(sample.ok()) << sample.status().ToString();
+      EXPECT_EQ(AsText(*sample), row == 0 ? "3 4\nmore" : far);
+    }
+  }
 }
 
 TEST_F(ObjectRangesSource, RootsOfTheOperatorBindIt) {

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import stat
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -84,6 +85,9 @@ class _FileReader:
     def __enter__(self) -> "_FileReader":
         self._fd = os.open(self.name, _READ)
         state = os.fstat(self._fd)
+        if not stat.S_ISREG(state.st_mode):
+            os.close(self._fd)
+            raise HeadraceError(f"{self.name} is no regular file")
         while 0 <= time.time_ns() - state.st_mtime_ns < _STEP_NS:
             time.sleep(_STEP_NS / 1e9)
             state = os.fstat(self._fd)
