@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/secret.h"
 #include "dataworker/source/core/source.h"
 #include "dataworker/source/object_ranges/shard_versions.h"
 #include "dataworker/source/ranges/ranges.h"
+#include "dataworker/source/stores/object_identity.h"
 #include "dataworker/source/stores/store_args.h"
 #include "remote/object_client.h"
 
@@ -136,13 +136,12 @@ class ObjectRanges final : public Source {
     if (listed.empty() || listed == version) return {};
     return Unavailable(state.table.Shard(shard) + kChangedShard);
   }
-  // Without a version nobody knows whether it is the same content the next time.
   static void SetIdentity(const State& state, std::int64_t shard, const std::string& version,
                           Duration valid_for, FileRange range, RowAnswer& answer) {
-    const bool known = !version.empty();
-    answer.sample.content = IdentityOfRange(
-        ContentIdentity::OfText(state.table.Shard(shard), known ? version : MakeToken()), range);
-    answer.valid_for = known ? valid_for : Duration(0);
+    // Refuse looked at the URL.
+    const remote::ObjectUrl url = *state.store->UrlOf(state.table.Shard(shard));
+    answer.sample.content = IdentityOfRange(IdentityOfObject(url, version), range);
+    answer.valid_for = version.empty() ? Duration(0) : valid_for;
   }
 
   static ObjectRequest RequestFor(State& state, std::int64_t shard, What what, FileRange range) {
