@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/pass/pass.h"
@@ -177,6 +179,24 @@ TEST_P(WideGroupsTest, AllMembersKnowTheSameGroupAndTheEstimatorCountsIt) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, WideGroupsTest, testing::Range(0U, 8U));
+
+// Its user starts it, and could put what it likes into the caches of others.
+TEST_F(WideGroupsTest, ALocalWorkerSharesWithItsLikeOnItsHostAlone) {
+  for (const auto& [host, local] :
+       {std::pair("a", false), {"b", false}, {"b", true}, {"b", true}, {"c", true}}) {
+    wire::WorkerInfo info;
+    info.host = {host, "boot", 0, 1};
+    info.endpoints = {"tcp://10.0.0.1:1"};
+    info.cache_bytes = 100;
+    info.local = local;
+    Add(info);
+  }
+  Open();
+  std::set<std::set<WorkerId>> groups;
+  for (const auto& [id, grant] : grants_) groups.insert(GroupOf(id, true));
+  const auto id = [&](std::ptrdiff_t i) { return std::next(grants_.begin(), i)->first; };
+  EXPECT_EQ(groups, (std::set<std::set<WorkerId>>{{id(0), id(1)}, {id(2), id(3)}, {id(4)}}));
+}
 
 TEST_F(WideGroupsTest, AJobWithManyWorkersHasSeveralGroups) {
   for (std::size_t i = 0; i < wire::kMaxPeers + 44; ++i) {

@@ -25,9 +25,8 @@ from PIL import Image
 PROGRAM = harness.ROOT / "bench" / "e2e" / "wide_cache_program.py"
 SERVER = harness.ROOT / "bench" / "e2e" / "objects_server.py"
 HEADRACE = pathlib.Path(sys.executable).with_name("headrace")
-SAMPLES, SIDE = 1200, 128
-# Pixels, header and slack in whole cache lines, and the place in the index.
-ENTRY = (SIDE * SIDE * 3 + 128 + 64 + 64 + 63) // 64 * 64 + 224
+SAMPLES, SIDE = 1200, 256
+AROUND = 128 + 64 + 64 + 224  # bytes of an entry: header, slack, ends of cache lines, index
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -38,13 +37,15 @@ def own_address() -> str:
         return probe.getsockname()[0]
 
 
-def make_images(folder: pathlib.Path) -> None:
+def make_images(folder: pathlib.Path) -> int:
+    """Bytes that all of them take in a cache, encoded: of a slow store that is worth most."""
     random.seed(1)
     for number in range(SAMPLES):
         path = folder / f"class{number % 4}" / f"{number:05}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
         noise = Image.frombytes("RGB", (16, 16), random.randbytes(16 * 16 * 3))
         noise.resize((SIDE, SIDE)).save(path, quality=90)
+    return sum(path.stat().st_size + AROUND for path in folder.rglob("*.jpg"))
 
 
 @contextlib.contextmanager
@@ -55,6 +56,7 @@ def store(folder: pathlib.Path, address: str):
     ) as process:
         yield f"http://{address}:{process.stdout.readline().strip()}"
         process.stdin.close()
+        process.stdout.read()
 
 
 class Hosts:
@@ -80,7 +82,7 @@ class Hosts:
     def add_worker(self):
         number = len(self.workers)
         own = self.folder / f"host{number}"
-        own.mkdir()
+        own.mkdir(mode=0o700)
         boot = own / "boot_id"
         boot.write_text(f"8a1b2c3d-0000-4000-8000-{number:012}\n")
         # 127.1 is no literal of loopback, and leads there.
@@ -106,6 +108,7 @@ class Hosts:
             [*command, sys.executable, str(PROGRAM), self.url],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
         )
 
@@ -124,9 +127,10 @@ class Hosts:
 
 
 @contextlib.contextmanager
-def hosts(folder: pathlib.Path, address: str, workers: int, share: float):
+def hosts(folder: pathlib.Path, address: str, workers: int, cache: float):
+    """`cache`: bytes of all workers together."""
     with store(folder, address) as url, contextlib.ExitStack() as stack:
-        made = Hosts(stack, url, int(share * SAMPLES * ENTRY / workers))
+        made = Hosts(stack, url, int(cache / workers))
         for _ in range(workers):
             made.add_worker()
         made.await_workers(workers)
@@ -134,11 +138,11 @@ def hosts(folder: pathlib.Path, address: str, workers: int, share: float):
         yield made
 
 
-def shares(folder, address, counts):
+def shares(folder, address, data, counts):
     for workers in counts:
         for share in SHARES:
-            with hosts(folder, address, workers, share) as made:
-                for _ in range(4):
+            with hosts(folder, address, workers, share * data) as made:
+                for _ in range(6):
                     made.epoch()
                     time.sleep(1)
                 cached = made.cached()
@@ -147,9 +151,9 @@ def shares(folder, address, counts):
                 yield {"workers": workers, "share": share, "cached": cached, "hits": hit}
 
 
-def moves(folder, address, _counts):
+def moves(folder, address, data, _counts):
     """Four workers with room for all; one joins, one is killed, one is drained."""
-    with hosts(folder, address, 4, 2) as made:
+    with hosts(folder, address, 4, 4 * data) as made:
 
         def settled(what):
             for _ in range(8):
@@ -172,13 +176,14 @@ def moves(folder, address, _counts):
         yield {"what": "one was drained", "missed": made.epoch()["reads"] / SAMPLES}
 
 
-def speed(folder, address, counts):
+def speed(folder, address, data, counts):
     """The same caches, with and without sharing: hosts do not share what has a loopback address."""
     for workers in counts:
         for pair in range(3):
             for shared in (True, False):
-                with hosts(folder, address if shared else "127.0.0.1", workers, 1.1) as made:
-                    for _ in range(4):
+                store_at = address if shared else "127.0.0.1"
+                with hosts(folder, store_at, workers, 1.2 * data) as made:
+                    for _ in range(6):
                         made.epoch()
                         time.sleep(1)
                     epochs = [made.epoch() for _ in range(3)]
@@ -200,8 +205,8 @@ def main():
     measure = {"shares": shares, "moves": moves, "speed": speed}[arguments.what]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        make_images(pathlib.Path(folder))
-        for row in measure(pathlib.Path(folder), own_address(), arguments.workers):
+        data = make_images(pathlib.Path(folder))
+        for row in measure(pathlib.Path(folder), own_address(), data, arguments.workers):
             rows.append(row)
             print(json.dumps(row), flush=True)
     if arguments.json:

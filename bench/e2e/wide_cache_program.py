@@ -20,7 +20,7 @@ def sent() -> int:
 
 transform = v1.Compose([v1.RandomResizedCrop(64), v1.RandomHorizontalFlip(), v1.ToTensor()])
 dataset = headrace.open_dataset(url, transform, index="names.txt", remember=3600)
-loader = torch.utils.data.DataLoader(dataset, 16, shuffle=True, num_workers=4)
+loader = torch.utils.data.DataLoader(dataset, 16, shuffle=True, num_workers=2)
 for _ in sys.stdin:
     before, begin = sent(), time.perf_counter()
     samples = sum(len(labels) for _, labels in loader)
