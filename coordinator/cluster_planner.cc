@@ -148,7 +148,7 @@ class ClusterPlanner {
   }
   [[nodiscard]] std::vector<CachePlaces> PlacesOfDatasets() const {
     std::vector<CachePlaces> places;
-    for (const EntrySize& size : entry_sizes_) places.emplace_back(size.bytes());
+    for (const EntrySize& size : entry_sizes_) places.emplace_back(size.bytes(), size.wide);
     return places;
   }
   // `reader`: for CachePlaces.
@@ -239,6 +239,7 @@ class ClusterPlanner {
     size.all += bytes;
     size.entries += entries;
     size.guess = std::max(size.guess, each);
+    size.wide = known.wide;
     return at->second;
   }
 
@@ -273,7 +274,8 @@ class ClusterPlanner {
         each.most_workers = job.spec.wanted_workers;
         each.host = HostKey(job.spec.host);
         each.lanes_stay = job.lanes_stay();
-        each.caches = snapshot_.jobs[g].dataset >= 0;
+        // Where hosts share, any host serves as well as those that are used.
+        each.caches = PrefersItsHosts(snapshot_.jobs[g].dataset);
         for (const WorkerId id : job.leases) {
           each.held[id].millicores = static_cast<std::int32_t>(HeldOn(job.spec.job, id).millicores);
         }
@@ -314,6 +316,10 @@ class ClusterPlanner {
     std::sort(plan.jobs.begin(), plan.jobs.end(),
               [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
     return plan;
+  }
+
+  [[nodiscard]] bool PrefersItsHosts(std::int32_t dataset) const {
+    return dataset >= 0 && !entry_sizes_[static_cast<std::size_t>(dataset)].wide;
   }
 
   void CountDemand(const Group& group, const Tenant& tenant, ClusterPlan& plan) {
@@ -364,7 +370,8 @@ class ClusterPlanner {
       for (const auto& [id, grant] : plan.jobs[i].grants) AddPlace(places[d], i, *job, grant, id);
       const Session* session = CachedSession({&job, 1});
       users.push_back({job, d, &plan.jobs[i].grants,
-                       session != nullptr && KeepsEncoded(views_.at(session->dataset))});
+                       session != nullptr && KeepsEncoded(views_.at(session->dataset)),
+                       entry_sizes_[d].wide});
     }
     DivideCaches(state_, snapshot_.datasets, allocation.dataset_bytes, places, users);
     for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);

@@ -39,6 +39,8 @@ struct DatasetView {
   double read_bytes = 0;
   bool waits_for_source = false;  // one of them does, now
   bool encoded = false;           // by the grants that hold
+  // Hosts share its samples. Their names hold on all hosts, and to ask costs less than to read and make one.
+  bool wide = false;
 };
 // By data set.
 [[nodiscard]] std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state);

@@ -32,6 +32,7 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
       const auto at = user.job->grants.find(id);
       const wire::JobGrant held = at == user.job->grants.end() ? wire::JobGrant{} : at->second;
       grant.cache_encoded = user.encoded;
+      grant.wide = user.wide;
       grant.cache_bytes = Steady(heard ? std::min(own, most) : most, held.cache_bytes, wobble);
       if (held.cache_bytes > 0 && held.cache_encoded != user.encoded) grant.cache_bytes = 0;
     }

@@ -17,6 +17,7 @@ struct CacheUser {
   std::size_t dataset;
   std::map<WorkerId, wire::JobGrant>* grants;  // those that should hold, without their cache
   bool encoded = false;                        // what should be kept of its samples
+  bool wide = false;                           // hosts share them
 };
 
 // Writes into grants what each job may cache on each worker: the quota of its data set, divided over the

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/pass/pass.h"
 #include "coordinator/cache_peers.h"
+#include "coordinator/data_names.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/slow_drain.h"
 #include "schemas/wire/bad_samples.h"
@@ -160,7 +161,7 @@ class Stepper {
         break;
       }
       directive.grants.push_back(grant->second);
-      directive.grants.back().peers = CachePeersOf(state(), job, worker);
+      NamePeers(state(), job, worker, directive.grants.back());
     }
     return directive;
   }
@@ -242,11 +243,11 @@ class Stepper {
     HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check, &form));
     std::int64_t rows = 0;
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
-    const bool far = std::ranges::any_of(
-        m.plan.leaves, [](const SourceLeaf& leaf) { return leaf.source == "objects"; });
+    const DataNames names = NamesOf(m.plan.leaves);
     // Its data set may want a cache.
     Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, form), rows,
-                      m.plan.has_python_stage && m.plan.python.replayed, far});
+                      m.plan.has_python_stage && m.plan.python.replayed, names.far,
+                      names.everywhere});
     return split;
   }
 

@@ -92,7 +92,8 @@ struct Encoder {
             {"dataset", u.dataset},
             {"rows", u.rows},
             {"lanes_stay", u.lanes_stay},
-            {"far", u.far}};
+            {"far", u.far},
+            {"everywhere", u.everywhere}};
   }
   Json operator()(const RemoveSession& u) const {
     return {{"type", "remove_session"}, {"job", u.job.value}, {"session", u.session.value}};
@@ -205,7 +206,8 @@ Update DecodeFields(const std::string& type, const Json& j) {
                       j.value("dataset", std::uint64_t{0}),
                       j.value("rows", std::int64_t{0}),
                       j.value("lanes_stay", false),
-                      j.value("far", false)};
+                      j.value("far", false),
+                      j.value("everywhere", false)};
   }
   if (type == "remove_session") {
     return RemoveSession{job(), SessionId(j.at("session").get<std::int64_t>())};

@@ -33,8 +33,9 @@ class Draw {
   void Fill(ReviveJob& u) { One(u); }
   void Fill(RemoveJob& u) { One(u); }
   void Fill(AddSession& u) {
-    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far] = u;
-    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far);
+    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, everywhere] =
+        u;
+    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, everywhere);
   }
   void Fill(RemoveSession& u) {
     auto& [job, session] = u;

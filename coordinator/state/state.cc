@@ -119,7 +119,7 @@ Status State::On(const AddSession& update) {
   }
   job->sessions[update.session] = {update.session,    update.plan_name, update.plan_hash,
                                    update.split,      update.dataset,   update.rows,
-                                   update.lanes_stay, update.far};
+                                   update.lanes_stay, update.far,       update.everywhere};
   return Status::Ok();
 }
 
@@ -372,7 +372,7 @@ std::vector<Update> State::Snapshot() const {
     for (const auto& [session_id, session] : job.sessions) {
       updates.emplace_back(AddSession{id, session_id, session.plan_name, session.plan_hash,
                                       session.split, session.dataset, session.rows,
-                                      session.lanes_stay, session.far});
+                                      session.lanes_stay, session.far, session.everywhere});
     }
     if (job.generation > 0) {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});

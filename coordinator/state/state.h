@@ -33,6 +33,7 @@ struct Session {
   std::int64_t rows = 0;
   bool lanes_stay = false;
   bool far = false;
+  bool everywhere = false;
 };
 
 struct Job {

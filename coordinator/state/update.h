@@ -55,6 +55,7 @@ struct AddSession {
   std::int64_t rows = 0;
   bool lanes_stay = false;  // lanes stay with their worker, or are made again (ADR 0012, 0019)
   bool far = false;         // its samples are objects in stores, so that a read of them takes time
+  bool everywhere = false;  // and all of them have names that hold on all hosts
   friend bool operator==(const AddSession&, const AddSession&) = default;
 };
 struct RemoveSession {

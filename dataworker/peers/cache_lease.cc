@@ -6,8 +6,10 @@ namespace headrace::dataworker {
 
 bool CacheLease::Elsewhere(const CacheKey& key) const {
   if (!peers_) return false;
+  const PeerCache::Place place = peers_->PlaceOf(job_, key);
+  if (place != PeerCache::Place::kPeer) return place == PeerCache::Place::kWide;
   const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
-  return (mean == 0 || mean >= peers_->least_bytes()) && peers_->Elsewhere(job_, key);
+  return mean == 0 || mean >= peers_->least_bytes();
 }
 
 CacheLookup CacheLease::Find(const CacheKey& key) const {

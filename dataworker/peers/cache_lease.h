@@ -20,7 +20,8 @@ namespace headrace::dataworker {
 // more tier after those of the store, and a slow one: Find says `later`.
 //
 // Small entries stay where they are made: to make one costs less than to ask for it. What the entries
-// of the lease took so far tells; until there is one, all are shared.
+// of the lease took so far tells; until there is one, all are shared. Of entries that the job's workers
+// on all hosts share the coordinator says whether they are worth asking for, by measured costs.
 //
 // Keeps the store, and the job known to it, while one of the job's sessions, or a batch of one, lives.
 // Thread-safe.

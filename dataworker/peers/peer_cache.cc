@@ -15,25 +15,35 @@ std::shared_ptr<PeerCache> PeerCache::Make(net::Reactor& reactor, std::uint64_t 
 std::size_t PeerCache::owners() const {
   std::size_t most = 0;
   const std::lock_guard lock(mutex_);
-  for (const auto& [job, ring] : rings_) most = std::max(most, ring->owners());
+  for (const auto& [job, rings] : rings_) {
+    for (const auto& ring : {rings.near, rings.wide}) {
+      if (ring) most = std::max(most, ring->owners());
+    }
+  }
   return most;
 }
 
 void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directive) {
   // A coordinator that has just begun knows jobs, and no grants yet.
   if (directive.grants.empty() && !directive.jobs.empty()) return;
-  std::map<JobId, std::shared_ptr<const PeerRing>> rings;
+  std::map<JobId, Rings> rings;
   std::map<WorkerId, std::map<JobId, std::string>> passes;
   std::map<WorkerId, std::string> endpoints;
   for (const wire::JobGrant& grant : directive.grants) {
-    if (grant.peers.empty()) continue;
-    std::vector<PeerRing::Member> members = {{self, grant.cache_bytes}};
-    for (const wire::CachePeer& peer : grant.peers) {
-      members.push_back({peer.worker, peer.cache_bytes});
-      passes[peer.worker][grant.job] = peer.pass;
-      endpoints[peer.worker] = peer.endpoint;
-    }
-    rings[grant.job] = std::make_shared<const PeerRing>(std::move(members));
+    if (grant.peers.empty() && !grant.wide) continue;
+    const auto ring_of = [&](const std::vector<wire::CachePeer>& peers) {
+      std::vector<PeerRing::Member> members = {{self, grant.cache_bytes}};
+      for (const wire::CachePeer& peer : peers) {
+        members.push_back({peer.worker, peer.cache_bytes});
+        // The pass of a peer on this host opens more than the wide one, and comes first.
+        passes[peer.worker].try_emplace(grant.job, peer.pass);
+        endpoints[peer.worker] = peer.endpoint;
+      }
+      return std::make_shared<const PeerRing>(std::move(members));
+    };
+    Rings& of_job = rings[grant.job];
+    of_job.near = ring_of(grant.peers);
+    if (grant.wide) of_job.wide = ring_of(grant.wide_peers);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -62,7 +72,7 @@ void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directiv
   }
 }
 
-WorkerId PeerCache::OwnerOf(JobId job, const CacheKey& key) const {
+WorkerId PeerCache::OwnerOf(JobId job, const CacheKey& key, bool* wide) const {
   if (!any_) return {};
   std::shared_ptr<const PeerRing> ring;
   WorkerId self;
@@ -70,15 +80,19 @@ WorkerId PeerCache::OwnerOf(JobId job, const CacheKey& key) const {
     const std::lock_guard lock(mutex_);
     const auto at = rings_.find(job);
     if (at == rings_.end()) return {};
-    ring = at->second;
+    const bool by_wide = at->second.wide && key.content.holds_everywhere();
+    ring = by_wide ? at->second.wide : at->second.near;
+    if (wide != nullptr) *wide = by_wide;
     self = self_;
   }
   const WorkerId owner = ring->OwnerOf(EntryId::Of(key));
   return owner == self ? WorkerId() : owner;
 }
 
-bool PeerCache::Elsewhere(JobId job, const CacheKey& key) const {
-  return OwnerOf(job, key).valid();
+PeerCache::Place PeerCache::PlaceOf(JobId job, const CacheKey& key) const {
+  bool wide = false;
+  if (!OwnerOf(job, key, &wide).valid()) return Place::kHere;
+  return wide ? Place::kWide : Place::kPeer;
 }
 
 void PeerCache::Ask(JobId job, const CacheKey& key, OnAnswer on_answer) {

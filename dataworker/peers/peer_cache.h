@@ -22,7 +22,9 @@
 namespace headrace::dataworker {
 
 // What other workers keep of the jobs' samples: the asking half. Each entry has one owner (PeerRing),
-// by the coordinator's last directive. PeerDesk is the half that answers.
+// by the coordinator's last directive. PeerDesk is the half that answers. Entries whose names hold on one
+// host have their owner among the workers of this host. Those whose names hold everywhere have it among
+// the job's workers on all hosts, where the coordinator says so.
 //
 // In flight it has at most kMostAsked entries a job, from the question until their bytes are released,
 // and kMostPutBytes of entries on their way to owners. Entries beyond that are not handed over.
@@ -51,8 +53,14 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
 
   // The most workers that own entries of one job, as this one knows; 0: none do. Any thread.
   [[nodiscard]] std::size_t owners() const;
-  // Whether another worker owns the job's entry. Any thread.
-  [[nodiscard]] bool Elsewhere(JobId job, const CacheKey& key) const;
+  // Where the job's entry belongs.
+  enum class Place : std::uint8_t {
+    kHere,  // also: nobody else shares the job's entries
+    kPeer,  // to another worker of this host
+    kWide,  // to one that may be on another host; the coordinator says that it is worth asking
+  };
+  // Any thread.
+  [[nodiscard]] Place PlaceOf(JobId job, const CacheKey& key) const;
   // Asks the owner. Calls `on_answer` exactly once, from any thread, in a bounded time (PeerLink).
   // Until the pin is released it holds one of the job's places: a caller that has one must not wait
   // for the next. Any thread.
@@ -68,8 +76,13 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
       : reactor_(reactor),
         least_bytes_(least_bytes),
         gate_(std::make_shared<FetchGate>(kMostAsked)) {}
-  // Not valid: this worker's own, or nobody's.
-  [[nodiscard]] WorkerId OwnerOf(JobId job, const CacheKey& key) const;
+  // Who owns the entries of one job. `wide`: those with a name that holds on all hosts; nullptr: they are
+  // shared as the others are.
+  struct Rings {
+    std::shared_ptr<const PeerRing> near, wide;
+  };
+  // Not valid: this worker's own, or nobody's. `wide`: whether it is by the wide ring; may be null.
+  [[nodiscard]] WorkerId OwnerOf(JobId job, const CacheKey& key, bool* wide = nullptr) const;
   void Push(JobId job, const CacheKey& key, FetchGate::Place place, const OnAnswer& on_answer);
   void Flush();
   // Hands an entry to its owner; copies it. False: it is not handed over. Any thread.
@@ -90,7 +103,7 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   // Guarded by mutex_:
   bool stopped_ = false;
   WorkerId self_;
-  std::map<JobId, std::shared_ptr<const PeerRing>> rings_;
+  std::map<JobId, Rings> rings_;
   std::vector<Asked> asked_;  // and not with a link yet
 };
 

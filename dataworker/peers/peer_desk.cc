@@ -22,12 +22,18 @@ std::size_t MeanBytes(const SampleStore& store, JobId job) {
   return kSomeBytes;
 }
 
+// Whether a pass for these names opens the entry.
+bool Opens(NameReach admitted, const CacheKey& key) {
+  return admitted == NameReach::kHost || key.content.holds_everywhere();
+}
+
 }  // namespace
 
 // A question some of whose entries a slow tier looks for.
 struct PeerDesk::Pending {
   std::string peer;
   wire::PeerFind find;
+  NameReach admitted = NameReach::kHost;
   std::vector<CachePin> pins;  // one a key
   std::size_t looking = 0;
 };
@@ -41,7 +47,7 @@ void PeerDesk::OnDirective(const wire::WorkerDirective& directive) {
   if (directive.grants.empty() && !directive.jobs.empty()) return;
   std::map<JobId, std::unique_ptr<const CacheLease>> jobs;
   for (const wire::JobGrant& grant : directive.grants) {
-    if (grant.peers.empty()) continue;
+    if (grant.peers.empty() && !grant.wide) continue;
     std::unique_ptr<const CacheLease>& lease = jobs[grant.job];
     if (const auto held = jobs_.find(grant.job); held != jobs_.end()) {
       lease = std::move(held->second);
@@ -53,13 +59,19 @@ void PeerDesk::OnDirective(const wire::WorkerDirective& directive) {
   jobs_.swap(jobs);
 }
 
-bool PeerDesk::Admits(WorkerId worker, JobId job, const std::string& pass) const {
-  if (!jobs_.contains(job)) return false;
-  return parts_.token.empty() || SameSecret(pass, PeerPassOf(parts_.token, job, worker));
+std::optional<NameReach> PeerDesk::Admits(WorkerId worker, JobId job,
+                                          const std::string& pass) const {
+  if (!jobs_.contains(job)) return std::nullopt;
+  if (parts_.token.empty() || SameSecret(pass, PeerPassOf(parts_.token, job, worker))) {
+    return NameReach::kHost;
+  }
+  if (SameSecret(pass, WidePassOf(parts_.token, job, worker))) return NameReach::kEverywhere;
+  return std::nullopt;
 }
 
 void PeerDesk::OnFind(const std::string& peer, const wire::PeerFind& find) {
-  if (!Admits(find.worker, find.job, find.pass)) {
+  const std::optional<NameReach> admitted = Admits(find.worker, find.job, find.pass);
+  if (!admitted) {
     parts_.send(peer,
                 wire::PeerFound{.request = find.request,
                                 .status = NoSession("job " + std::to_string(find.job.value) +
@@ -72,10 +84,12 @@ void PeerDesk::OnFind(const std::string& peer, const wire::PeerFind& find) {
   auto pending = std::make_shared<Pending>();
   pending->peer = peer;
   pending->find = find;
+  pending->admitted = *admitted;
   pending->pins.resize(find.keys.size());
   pending->looking = 1;
   for (std::size_t i = 0; i < find.keys.size(); ++i) {
     const CacheKey key = KeyOf(find.keys[i]);
+    if (!Opens(*admitted, key)) continue;
     CacheLookup found = parts_.cache->Find(find.job, key);
     pending->pins[i] = std::move(found.pin);
     if (!found.later) continue;
@@ -101,8 +115,9 @@ void PeerDesk::Answer(Pending& pending) {
   const std::size_t mean = misses ? MeanBytes(*parts_.cache, pending.find.job) : 0;
   for (std::size_t i = 0; i < pending.pins.size(); ++i) {
     if (!pending.pins[i]) {
-      const bool make =
-          GiveClaim(pending.find.worker, pending.find.job, KeyOf(pending.find.keys[i]), mean);
+      const CacheKey key = KeyOf(pending.find.keys[i]);
+      const bool make = Opens(pending.admitted, key) &&
+                        GiveClaim(pending.find.worker, pending.find.job, key, mean);
       found.answers.push_back(make ? wire::PeerAnswer::kMake : wire::PeerAnswer::kNothing);
       continue;
     }

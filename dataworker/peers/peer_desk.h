@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,7 +23,8 @@ namespace headrace::dataworker {
 
 // What this worker keeps of the jobs' samples, for other workers: the answering half of PeerCache. It
 // answers and takes entries only for jobs that share samples here by the last directive, and only from
-// workers with the job's pass (base/pass/pass.h).
+// workers with the job's pass (base/pass/pass.h). A wide pass opens entries alone whose names hold on all
+// hosts: of others, who has it does not know what they name here.
 //
 // One worker at a time may make an entry that is not here. The others are told that there is nothing,
 // and make the sample for themselves alone. Who has the claim puts the entry, or gives the claim back;
@@ -63,7 +65,9 @@ class PeerDesk {
     SteadyTime until;
   };
   struct Pending;
-  [[nodiscard]] bool Admits(WorkerId worker, JobId job, const std::string& pass) const;
+  // The names that the pass opens; nullopt: it opens nothing.
+  [[nodiscard]] std::optional<NameReach> Admits(WorkerId worker, JobId job,
+                                                const std::string& pass) const;
   void Answer(Pending& pending);
   // Gives the asker the right to make the entry, of about `bytes`; false: nobody should, or another
   // has it.

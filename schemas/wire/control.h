@@ -234,6 +234,9 @@ struct JobGrant {
   std::vector<TierBytes> tiers;               // quotas; none: the worker divides cache_bytes
   std::vector<CachePeer> peers;               // that the receiver may share the job's samples with
   bool cache_encoded = false;  // keep encoded bytes, not the output at the cache point
+  // True: entries with a name that holds on all hosts are shared with `wide_peers`, and not with `peers`.
+  bool wide = false;
+  std::vector<CachePeer> wide_peers;
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
 struct WorkerDirective {

@@ -92,8 +92,10 @@ Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
   const auto tiers = WriteTiers(b, v.tiers);
   const auto peers =
       WriteTables(b, v.peers, [&b](const CachePeer& peer) { return Write(b, peer); });
+  const auto wide_peers =
+      WriteTables(b, v.wide_peers, [&b](const CachePeer& peer) { return Write(b, peer); });
   return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second,
-                            tiers, peers, v.cache_encoded);
+                            tiers, peers, v.cache_encoded, v.wide, wide_peers);
 }
 
 // Bounded like tiers: the body may name one table many times.
@@ -114,7 +116,9 @@ JobGrant Read(Reader& r, const fb::JobGrant* v) {
           .source_bytes_per_second = v->source_bytes_per_second(),
           .tiers = ReadTiers(r, v->tiers()),
           .peers = ReadPeers(r, v->peers()),
-          .cache_encoded = v->cache_encoded()};
+          .cache_encoded = v->cache_encoded(),
+          .wide = v->wide(),
+          .wide_peers = ReadPeers(r, v->wide_peers())};
 }
 
 template <typename T>

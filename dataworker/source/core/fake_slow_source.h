@@ -124,7 +124,8 @@ class FakeStore : public std::enable_shared_from_this<FakeStore> {
     }
     const Object& object = objects_[static_cast<std::size_t>(row.row)];
     RowAnswer answer;
-    answer.sample.content = ContentIdentity::OfText(name, std::to_string(object.version));
+    answer.sample.content =
+        ContentIdentity::OfText(name, std::to_string(object.version), NameReach::kEverywhere);
     answer.valid_for = valid_for_;
     if (row.ask == Ask::kBytes) {
       const auto copy = std::make_shared<Bytes>(object.content);

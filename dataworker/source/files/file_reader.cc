@@ -18,9 +18,11 @@ ContentIdentity IdentityOf(const struct stat& st) {
   const auto nanos = [](const timespec& time) {
     return static_cast<std::uint64_t>(time.tv_sec * kNanos + time.tv_nsec);
   };
-  return {
+  ContentIdentity made{
       .place = {st.st_dev, st.st_ino},
       .version = {static_cast<std::uint64_t>(st.st_size), nanos(st.st_mtim), nanos(st.st_ctim)}};
+  made.SetReach(NameReach::kHost);  // device numbers of Linux have 32 bits
+  return made;
 }
 
 // What of a file in this state is the sample; without the file itself.

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/secret.h"
 #include "dataworker/source/core/source.h"
 #include "dataworker/source/object_ranges/shard_versions.h"
 #include "dataworker/source/ranges/ranges.h"
 #include "dataworker/source/ranges/zip_member.h"
+#include "dataworker/source/stores/object_identity.h"
 #include "dataworker/source/stores/store_args.h"
 #include "remote/object_client.h"
 
@@ -139,15 +139,14 @@ class ObjectRanges final : public Source {
     if (listed.empty() || listed == version) return {};
     return Unavailable(state.table.Shard(shard) + kChangedShard);
   }
-  // Without a version nobody knows whether it is the same content the next time.
   static void SetIdentity(const State& state, std::int64_t shard, const std::string& version,
                           Duration valid_for, std::int64_t row, RowAnswer& answer) {
-    const bool known = !version.empty();
+    // Refuse looked at the URL.
+    const remote::ObjectUrl url = *state.store->UrlOf(state.table.Shard(shard));
     const wire::RangeTableView::Range range = state.table.At(row);
-    answer.sample.content = IdentityOfRange(
-        ContentIdentity::OfText(state.table.Shard(shard), known ? version : MakeToken()),
-        {range.first, range.size}, state.table.Member(row));
-    answer.valid_for = known ? valid_for : Duration(0);
+    answer.sample.content = IdentityOfRange(IdentityOfObject(url, version),
+                                            {range.first, range.size}, state.table.Member(row));
+    answer.valid_for = version.empty() ? Duration(0) : valid_for;
   }
 
   static ObjectRequest RequestFor(State& state, std::int64_t shard, What what, FileRange range) {

@@ -8,8 +8,10 @@
 #include "base/clock.h"
 #include "dataworker/source/core/source_fixture.h"
 #include "dataworker/source/ranges/range_fixture.h"
+#include "dataworker/source/ranges/ranges.h"
 #include "dataworker/source/ranges/zip_fixture.h"
 #include "dataworker/source/ranges/zip_member.h"
+#include "dataworker/source/stores/object_identity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "remote/http_fixture.h"
@@ -92,6 +94,25 @@ TEST_F(ObjectRangesSource, NeighboursShareARequest) {
   std::vector<std::string> ranges;
   for (const FakeHttp::Query& query : server_.queries()) ranges.push_back(query.Header("range"));
   EXPECT_THAT(ranges, testing::UnorderedElementsAre("bytes=4-27", "bytes=100028-100035"));
+}
+
+// The plan calls the shard by its bucket, and chooses the store. What one store answers must not stand for
+// another's.
+TEST_F(ObjectRangesSource, TheIdentityIsOfTheStoreThatAnswered) {
+  const std::string bucket = "s3://pictures/";
+  const SourceLeaf leaf{
+      .source = "object_ranges",
+      .args = {{"base", bucket}, {"endpoint", server_.url()}, {"anonymous", std::int64_t{1}}},
+      .rows = 1,
+      .table = blobs_.Add(RangeTableOf(bucket, {{"a.tar", listed_, {{4, 8, 0}}}})),
+      .arrays = {}};
+  const auto source = BuiltinSources().Make(
+      leaf, {blobs_.lookup(), ReadTextHeader, {}, &TestIo(), &client_, &clock_});
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  const RowAnswer answer = Get(**source, Ask::kIdentity);
+  ASSERT_TRUE(answer.status.ok()) << answer.status.ToString();
+  const auto url = remote::ObjectUrl::Parse(server_.url() + "/pictures/a.tar");
+  EXPECT_EQ(answer.sample.content, IdentityOfRange(IdentityOfObject(*url, listed_), {4, 8}));
 }
 
 TEST_F(ObjectRangesSource, ManyRowsOfAShardAskForItsVersionOnceAndForAsLongAsItHolds) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "base/secret.h"
 #include "dataworker/source/core/source.h"
+#include "dataworker/source/stores/object_identity.h"
 #include "dataworker/source/stores/store_args.h"
 #include "remote/object_client.h"
 #include "schemas/wire/message.h"
@@ -148,11 +148,8 @@ class Objects final : public Source {
         answer.status = spec.status().WithContext(open.url.Name());
       }
     } else if (answer.status.ok()) {
-      // Without a version nobody knows whether it is the same content the next time.
-      const bool known = !came.version.empty();
-      answer.sample.content =
-          ContentIdentity::OfText(open.url.Name(), known ? came.version : MakeToken());
-      answer.valid_for = known ? open.state->valid_for : Duration(0);
+      answer.sample.content = IdentityOfObject(open.url, came.version);
+      answer.valid_for = came.version.empty() ? Duration(0) : open.state->valid_for;
       answer.sample.bytes = came.bytes;
       answer.hold = std::move(came.body);
     }

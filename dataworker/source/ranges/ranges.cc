@@ -41,6 +41,7 @@ ContentIdentity IdentityOfRange(const ContentIdentity& shard, FileRange range,
   ContentIdentity made;
   std::copy_n(digest.begin(), made.place.size(), made.place.begin());
   made.version = shard.version;
+  made.SetReach(shard.reach());
   return made;
 }
 
