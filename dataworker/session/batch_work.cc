@@ -10,8 +10,6 @@
 namespace headrace::dataworker {
 namespace {
 
-// What a prefix payload adds to its pixels, at most; twice that where a sample has several.
-constexpr std::size_t kPayloadOverhead = 256;
 // A scratch buffer larger than this, because of one huge file, is given back.
 constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
 
@@ -293,12 +291,9 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   LargeScratch scratch(context);
   HR_TRY(const TensorSpec spec, AdmitPicture(*this, sample.at, source.bytes, scratch));
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
-  const std::size_t overhead = (shapes.prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
-  std::size_t payload_bytes = 0;
-  for (const TensorSpec& prefix : shapes.prefixes) payload_bytes += prefix.bytes() + overhead;
   // The content that was read, which may be newer than the one that was looked up.
   const CacheKey key{source.content, setup_.cached_as.entry};
-  auto claim = setup_.cache->TryClaim(key, payload_bytes, sample.unit.input.found);
+  auto claim = setup_.cache->TryClaim(key, shapes.payload_bytes(), sample.unit.input.found);
   if (!claim) {
     scratch.Release();
     return FromEncoded(sample, source.bytes, context);

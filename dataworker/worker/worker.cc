@@ -249,6 +249,7 @@ wire::WorkerHeartbeat Worker::Load() {
                         service_->queued_stage_samples();
   beat.jobs = service_->jobs();
   beat.usage = service_->Usage();
+  beat.dropped = service_->Dropped();
   return beat;
 }
 
