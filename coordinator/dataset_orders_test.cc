@@ -360,6 +360,25 @@ TEST_F(DatasetOrdersTest, AQuotaShrinksAsTheOtherOneFills) {
   EXPECT_GT(Quota(better), 95e6);
 }
 
+// Owners have not equal parts. A quota that turns out to be too large takes nothing that is there.
+TEST_F(DatasetOrdersTest, AQuotaThatNobodyNeedsShrinksToWhatIsThere) {
+  const WorkerId a = Worker("worker-token-a"), b = Worker("worker-token-b");
+  cpu_ns_of_period_ *= 6;
+  const JobId job = Reads("train", 2000);
+  Period();
+  Period();
+  const double held = static_cast<double>(cluster_.state.FindJob(job)->grants.at(a).cache_bytes);
+  EXPECT_NEAR(held, 105e6, 1e6);  // of 210 MB, by a guess
+  Holds(a, job, 90 * kMb);
+  Holds(b, job, 40 * kMb);
+  beats_[a].usage[0].cache_entries = 1200;  // all of it takes 161 MB
+  beats_[b].usage[0].cache_entries = 500;
+  for (int i = 0; i < 5; ++i) Period();
+  const auto& grants = cluster_.state.FindJob(job)->grants;
+  EXPECT_NEAR(static_cast<double>(grants.at(a).cache_bytes), 90e6, 2e6);
+  EXPECT_EQ(grants.at(a).cache_bytes, grants.at(b).cache_bytes);
+}
+
 TEST_F(DatasetOrdersTest, ABoundByNameHolds) {
   cluster_.rules.plan.dataset_bytes = {{"train", 50e6}};
   Worker("worker-token-a");

@@ -19,7 +19,8 @@ constexpr double kRoomToGrow = 1.0 / 16;
 struct Holding {
   std::size_t user = 0;
   double used = 0, held = 0, target = 0;
-  [[nodiscard]] double excess() const { return std::max(0.0, std::min(used, held) - target); }
+  // Beyond its target, if it keeps the part `wanted` of what it held.
+  [[nodiscard]] double Excess(double wanted) const { return std::max(0.0, wanted * held - target); }
 };
 
 double UsedBy(const Worker& worker, JobId job) {
@@ -48,19 +49,26 @@ void ShrinkAsOthersFill(const State& state, const KeptBytes& kept,
                              static_cast<double>(grant.cache_bytes)});
     }
   }
-  std::vector<double> parts(users.size(), 1);  // of what each job held
+  // Of what each job held: the part that keeps all that is there on each worker, and what others leave.
+  std::vector<double> wanted(users.size(), 0), parts(users.size(), 1);
+  for (const auto& [id, holdings] : workers) {
+    for (const Holding& each : holdings) {
+      const double part = each.held > 0 ? std::min(1.0, each.used / each.held) : 0;
+      wanted[each.user] = std::max(wanted[each.user], part);
+    }
+  }
   for (const auto& [id, holdings] : workers) {
     const Worker& worker = *state.FindWorker(id);
     double spare = (1 - kRoomToGrow) * static_cast<double>(worker.info.cache_bytes) - kept.On(id);
     double excess = 0;
     for (const Holding& each : holdings) {
       spare -= std::min(each.used, each.target);
-      excess += each.excess();
+      excess += each.Excess(wanted[each.user]);
     }
     const double share = excess > 0 ? std::clamp(spare / excess, 0.0, 1.0) : 0;
     for (const Holding& each : holdings) {
       if (each.held <= each.target) continue;
-      const double allowed = each.target + share * each.excess();
+      const double allowed = each.target + share * each.Excess(wanted[each.user]);
       parts[each.user] = std::min(parts[each.user], allowed / each.held);
     }
   }

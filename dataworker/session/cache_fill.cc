@@ -10,7 +10,7 @@ namespace {
 
 // While others have work it looks again after this time.
 constexpr Duration kLookAgain = std::chrono::milliseconds(10);
-// Samples in a row for which there was no room, then a rest. Others may make them too, so one says little.
+// Samples for which there was no room, then a rest. Others may make them too, so one says little.
 constexpr int kMostRefused = 16;
 constexpr Duration kRest = std::chrono::seconds(10);
 constexpr std::size_t kOpenAThread = 4;
@@ -139,6 +139,14 @@ void CacheFill::Pump() {
     next_ += order_.parts;
     Begin(key);
   }
+  // For some there was no room, or somebody else made them and may not have kept them.
+  if (next_ >= plan_->keys() && open_ == 0 && refused_ > 0) {
+    if (now < rests_until_) return PumpAfter(rests_until_ - now);
+    next_ = order_.part;
+    refused_ = 0;
+    rests_until_ = now + kRest;
+    PumpAfter(kRest);
+  }
 }
 
 void CacheFill::Begin(std::int64_t key) {
@@ -178,9 +186,8 @@ void CacheFill::OnInput(SampleInput input, const CompiledPlan::Location& at) {
 void CacheFill::OnDone(Outcome outcome, std::uint64_t bytes_read) {
   --open_;
   allowance_ -= static_cast<double>(bytes_read);
-  if (outcome == Outcome::kKept) refused_ = 0;
-  if (outcome == Outcome::kRefused && ++refused_ >= kMostRefused) {
-    refused_ = 0;
+  if (outcome == Outcome::kRefused && ++refused_ > kMostRefused) {
+    refused_ = 1;
     rests_until_ = environment_.reactor.clock().Now() + kRest;
   }
   Pump();

@@ -21,8 +21,8 @@ namespace headrace::dataworker {
 //   open at a time    as many as there are threads; four times that where the source waits
 //   source            the order's rate, and the job's own limits (SourceReads)
 //
-// So a batch waits for one sample a thread at most. It stops at the end of its part, and rests when there
-// is no room. Reactor thread; the owner calls Close before it releases this.
+// So a batch waits for one sample a thread at most. It stops at the end of its part. Where there was no
+// room, it rests and looks again. Reactor thread; the owner calls Close before it releases this.
 class CacheFill : public std::enable_shared_from_this<CacheFill> {
  public:
   // Both outlive it.
@@ -59,7 +59,7 @@ class CacheFill : public std::enable_shared_from_this<CacheFill> {
   wire::FillOrder order_;
   std::int64_t next_ = 0;  // key, of this worker's part
   std::size_t open_ = 0;   // samples that have begun
-  int refused_ = 0;        // in a row
+  int refused_ = 0;        // so far; after a rest 1
   double allowance_ = 0;   // bytes of the source; below 0: it waits
   SteadyTime counted_{};   // when the allowance grew last
   SteadyTime rests_until_ = SteadyTime::min();

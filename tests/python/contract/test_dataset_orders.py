@@ -103,19 +103,21 @@ def test_a_data_set_is_warmed_pinned_over_a_restart_and_dropped(tmp_path):
                 command("datasets", "warm", "other", "--coordinator", address), "no data set other"
             )
             wait_for(lambda: shown(address)["quota_bytes"] > 0, "quota")
-            assert entries(address) < PHOTOS  # the trainer has not asked for all
+            assert entries(address) < PHOTOS / 2  # the trainer has not asked for more
             assert order(address, "warm", name)["name"] == name
-            wait_for(lambda: entries(address) == PHOTOS, "all of it")
+            # Quotas of two megabytes are filled in pieces of one.
+            wait_for(lambda: entries(address) > PHOTOS / 2, "most of it")
             assert order(address, "pin", name)["workers_left"] == 0
             assert shown(address)["pinned"]
         wait_for(lambda: shown(address)["phase"] == "no job", "end of the job", 40)
+        there = entries(address)
+        assert there > PHOTOS / 2
         first.kill()
         first.wait()
         stack.enter_context(coordinator(*serve))
         wait_for_answer(address)
-        wait_for(lambda: shown(address).get("cached_bytes", 0) > 0, "workers again", 40)
+        wait_for(lambda: entries(address) == there, "workers again, with all that they had", 40)
         assert shown(address)["pinned"]
-        assert entries(address) == PHOTOS
         refused(command("datasets", "drop", name, "--coordinator", address), "is pinned")
         refused(command("datasets", "warm", name, "--coordinator", address), "no job reads it now")
         order(address, "unpin", name)
