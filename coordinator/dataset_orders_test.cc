@@ -389,6 +389,24 @@ TEST_F(DatasetOrdersTest, ABoundByNameHolds) {
   EXPECT_GT(Quota(other), 90e6);
 }
 
+// A quota that changes by little stays, but not where that exceeds a bound.
+TEST_F(DatasetOrdersTest, ABoundIsNotExceededByAWobble) {
+  Tenant small;
+  small.name = "small";
+  small.quota.cache_bytes = 100e6;
+  cluster_.rules.plan.tenants = {small};
+  const WorkerId worker = Worker("worker-token-a");
+  const JobId a = Reads("a", 1000, "small"), b = Reads("b", 3000, "small");
+  for (const std::uint64_t bytes : {5'714'300, 5'630'000}) {  // 60 and 59.1 MB in all
+    Holds(worker, a, bytes);
+    beats_[worker].usage[0].cache_entries = 100;
+    for (int i = 0; i < 4; ++i) Period();
+    EXPECT_NEAR(Quota(a), static_cast<double>(bytes) * 10.5, 1e5);
+    EXPECT_LE(Quota(a) + Quota(b), 100e6 + 1);
+    EXPECT_GT(Quota(a) + Quota(b), 97e6);
+  }
+}
+
 // Whatever comes, the quotas of a tenant's data sets are within its bound, and what is pinned is served
 // first.
 TEST_F(DatasetOrdersTest, QuotasOfATenantAreNeverAboveItsBound) {

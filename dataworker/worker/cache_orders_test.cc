@@ -106,6 +106,35 @@ TEST_F(CacheOrdersTest, AFillKeepsToItsBandwidth) {
   AwaitEntries(kFiles);
 }
 
+// Whoever it is that waits, and whatever for.
+TEST_F(CacheOrdersTest, NothingIsFilledWhileAnythingWaits) {
+  wire::Attach other = attach_;
+  other.session = SessionId(78);
+  other.job = JobId(6);
+  TestClient client(*worker_), second(*worker_);
+  client.Attach(attach_, blobs_);
+  second.Attach(other, blobs_);
+  directive_.jobs.push_back(other.job);
+  directive_.grants[0].source_bytes_per_second = 1000;  // a file has more than that
+  directive_.grants[0].cache_bytes = 0;
+  directive_.grants.push_back({.job = other.job, .millicores = 1000, .cache_bytes = kQuota});
+  Say();
+  client.Send(Request(AllKeys()));
+  client.UntilPong<wire::BatchDone>();  // it has been taken in
+  directive_.fills = {{.job = other.job, .bytes_per_second = wire::FillOrder::kNoBound}};
+  coordinator_->Say(directive_);
+  Beat();
+  for (int i = 0; i < 50; ++i) {  // the first job's limit lets no second file be read meanwhile
+    Advance(milliseconds(20));
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(worker_->cache().entries, 0U);
+  directive_.grants[0].source_bytes_per_second = 0;
+  Say();
+  ASSERT_TRUE(client.Next<wire::BatchDone>().status.ok());
+  AwaitEntries(kFiles);
+}
+
 TEST_F(CacheOrdersTest, ADropEmptiesTheCacheAndIsConfirmed) {
   TestClient client(*worker_);
   client.Attach(attach_, blobs_);
