@@ -1,3 +1,4 @@
+// This file is long because one class takes all steps from a state to a plan.
 #include "coordinator/cluster_planner.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "base/check.h"
 #include "coordinator/cache_places.h"
+#include "coordinator/dataset_jobs.h"
 #include "coordinator/dataset_view.h"
 #include "coordinator/divide_caches.h"
 #include "coordinator/divide_source.h"
@@ -63,7 +65,7 @@ struct Group {
 class ClusterPlanner {
  public:
   ClusterPlanner(const PlanRules& rules, const State& state)
-      : rules_(rules), state_(state), views_(ViewDatasets(state)) {}
+      : rules_(rules), state_(state), views_(ViewDatasets(state)), kept_(KeptBytesOf(state)) {}
 
   ClusterPlan Run() {
     CollectWorkers();
@@ -76,6 +78,7 @@ class ClusterPlanner {
  private:
   void CollectWorkers() {
     snapshot_.supply.source_rate = rules_.source_rate;
+    snapshot_.shared_cache_first = rules_.shared_cache_first;
     for (const auto& [id, worker] : state_.workers()) {
       if (!worker.leasable()) continue;
       const std::string host = HostKey(worker.info.host);
@@ -125,7 +128,21 @@ class ClusterPlanner {
       ++ranks_;
     }
     for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
+    AddIdlePins();
     LocateDatasets();
+  }
+
+  // What stays of pinned data sets that no job reads counts against their tenants, and against all.
+  void AddIdlePins() {
+    for (const auto& [hash, bytes] : kept_.of_dataset) {
+      if (datasets_.contains(hash)) continue;
+      Dataset idle;
+      idle.bytes = idle.cached_bytes = idle.pinned_bytes = bytes;
+      idle.tenant = TenantOf(state_.datasets().Find(hash)->tenant);
+      snapshot_.datasets.push_back(std::move(idle));
+      entry_sizes_.emplace_back();
+      left_.push_back(bytes);
+    }
   }
 
   // Says where the batches of each data set's jobs are made now, by the leases that hold.
@@ -156,7 +173,16 @@ class ClusterPlanner {
                 const wire::JobGrant& grant, WorkerId id) const {
     const Worker* worker = state_.FindWorker(id);
     if (worker == nullptr || !worker->leasable()) return;
-    places.Add(reader, worker->info, grant.millicores, static_cast<double>(job.spec.cache_bytes));
+    const auto bound = static_cast<double>(job.spec.cache_bytes);
+    const double kept = kept_.On(id);
+    if (kept <= 0) {
+      places.Add(reader, worker->info, grant.millicores, bound);
+      return;
+    }
+    // What stays of pinned data sets is no room for others.
+    wire::WorkerInfo rest = worker->info;
+    rest.cache_bytes -= std::min(rest.cache_bytes, static_cast<std::uint64_t>(kept));
+    places.Add(reader, rest, grant.millicores, bound);
   }
 
   // The demand of a job before anything is measured, as terms whose samples take a core-second.
@@ -227,6 +253,8 @@ class ClusterPlanner {
     if (is_new) {
       snapshot_.datasets.emplace_back();
       entry_sizes_.emplace_back();
+      left_.push_back(kept_.Of(largest->dataset));
+      snapshot_.datasets.back().cached_bytes = left_.back();
     }
     Dataset& dataset = snapshot_.datasets[static_cast<std::size_t>(at->second)];
     const DatasetView& known = views_.at(largest->dataset);
@@ -235,12 +263,23 @@ class ClusterPlanner {
                                             : EntryGuess(terms.miss_bytes);
     dataset.bytes = std::max(dataset.bytes, DatasetBytes(largest->rows, each));
     dataset.cached_bytes += bytes;
+    Bound(*largest, dataset);
     EntrySize& size = entry_sizes_[static_cast<std::size_t>(at->second)];
     size.all += bytes;
     size.entries += entries;
     size.guess = std::max(size.guess, each);
     size.wide = known.wide;
     return at->second;
+  }
+
+  // By what the operator says of it.
+  void Bound(const Session& session, Dataset& dataset) const {
+    const auto most = rules_.dataset_bytes.find(session.plan_name);
+    if (most != rules_.dataset_bytes.end()) dataset.most_bytes = most->second;
+    const KnownDataset* known = state_.datasets().Find(session.dataset);
+    if (known == nullptr || !known->pinned) return;
+    const auto pin = static_cast<double>(known->pinned_bytes);
+    dataset.pinned_bytes = pin > 0 ? std::min(pin, dataset.bytes) : dataset.bytes;
   }
 
   ClusterPlan Apply(const Allocation& allocation) {
@@ -369,11 +408,18 @@ class ClusterPlanner {
       const Job* const job = state_.FindJob(plan.jobs[i].job);
       for (const auto& [id, grant] : plan.jobs[i].grants) AddPlace(places[d], i, *job, grant, id);
       const Session* session = CachedSession({&job, 1});
+      const Tenant& tenant =
+          snapshot_.tenants[static_cast<std::size_t>(TenantOf(job->spec.tenant))];
       users.push_back({job, d, &plan.jobs[i].grants,
                        session != nullptr && KeepsEncoded(views_.at(session->dataset)),
-                       entry_sizes_[d].wide});
+                       entry_sizes_[d].wide,
+                       std::isfinite(tenant.quota.cache_bytes) ||
+                           std::isfinite(snapshot_.datasets[d].most_bytes)});
     }
-    DivideCaches(state_, snapshot_.datasets, allocation.dataset_bytes, places, users);
+    // What ended jobs have left of a pinned data set is a part of its quota.
+    std::vector<double> quotas = allocation.dataset_bytes;
+    for (std::size_t d = 0; d < quotas.size(); ++d) quotas[d] = std::max(0.0, quotas[d] - left_[d]);
+    DivideCaches(state_, snapshot_.datasets, quotas, places, kept_, users);
     for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);
   }
   // A worker with one tier needs no division.
@@ -400,6 +446,7 @@ class ClusterPlanner {
   const PlanRules& rules_;
   const State& state_;
   const std::map<std::uint64_t, DatasetView> views_;
+  const KeptBytes kept_;
   Snapshot snapshot_;
   std::vector<PlacementWorker> workers_;
   std::vector<Group> groups_;  // in the order of snapshot_.jobs
@@ -408,6 +455,7 @@ class ClusterPlanner {
   std::unordered_map<std::string, double> local_cores_;  // for which no demand was counted
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
   std::vector<EntrySize> entry_sizes_;                           // by data set
+  std::vector<double> left_;                                     // by data set: bytes of kept_
   std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
   std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // workers with entries
 };

@@ -300,7 +300,7 @@ TEST_F(PlannerHostsTest, AJobWithoutABoundIsGrantedTheEmptyCache) {
   const ClusterPlan plan = Plan();
   EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(worker).cache_bytes), 525e6, 1)
       << "all of its data at five times 100 kB, with slack";
-  const CacheOffer offer = CacheOfferOf(*state_.FindJob(job), ViewDatasets(state_));
+  const CacheOffer offer = CacheOfferOf(rules_, *state_.FindJob(job), ViewDatasets(state_));
   EXPECT_DOUBLE_EQ(offer.granted, 525e6);
   EXPECT_NEAR(offer.free, 235e6, 1);
   EXPECT_FALSE(offer.own_bound);
@@ -313,12 +313,38 @@ TEST_F(PlannerHostsTest, AJobThatWantsNoCacheIsToldOfTheEmptyOne) {
   Plan();
   const Job& known = *state_.FindJob(job);
   const std::string advice =
-      Advice(known.meter, known.granted_cores(), CacheOfferOf(known, ViewDatasets(state_)));
+      Advice(known.meter, known.granted_cores(), CacheOfferOf(rules_, known, ViewDatasets(state_)));
   EXPECT_NE(advice.find("525 MB more of cache, which its workers have and its own --cache keeps it "
                         "from, would cut it to"),
             std::string::npos)
       << advice;
   EXPECT_LT(advice.find("of cache"), advice.find("more cores")) << advice;
+}
+
+// What keeps a job from an empty cache is named.
+TEST_F(PlannerHostsTest, AJobThatItsTenantKeepsFromAnEmptyCacheIsToldSo) {
+  AddPoolWorker("a", 760e6, 1);
+  const JobId job = AddReader();
+  rules_.tenants = {{"default", 1, Resources::Unlimited()}};
+  rules_.tenants[0].quota.cache_bytes = 100e6;
+  Measure(job, 100, 0.05, 0, false);
+  Plan();
+  const Job& known = *state_.FindJob(job);
+  const auto advice = [&] {
+    return Advice(known.meter, known.granted_cores(),
+                  CacheOfferOf(rules_, known, ViewDatasets(state_)));
+  };
+  EXPECT_NE(
+      advice().find("425 MB more of cache, which its workers have and the cache quota of tenant "
+                    "default keeps it from, would cut it to"),
+      std::string::npos)
+      << advice();
+  rules_.tenants[0].quota.cache_bytes = 1e9;
+  EXPECT_EQ(advice().find("keeps it from"), std::string::npos) << advice();
+  const Job* const one = &known;
+  rules_.dataset_bytes = {{CachedSession({&one, 1})->plan_name, 100e6}};
+  EXPECT_NE(advice().find("the bound of its data set keeps it from"), std::string::npos)
+      << advice();
 }
 
 }  // namespace

@@ -10,8 +10,10 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/pass/pass.h"
+#include "coordinator/cache_orders.h"
 #include "coordinator/cache_peers.h"
 #include "coordinator/data_names.h"
+#include "coordinator/dataset_orders.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/slow_drain.h"
 #include "schemas/wire/bad_samples.h"
@@ -55,7 +57,9 @@ class Stepper {
   void Emit(Update update) {
     // Signs of life change nothing that a decision uses, so they need no copy.
     if (IsDurable(update) || after_ || std::holds_alternative<EndPeriod>(update) ||
-        std::holds_alternative<SetGrants>(update)) {
+        std::holds_alternative<SetGrants>(update) || std::holds_alternative<WarmDataset>(update) ||
+        std::holds_alternative<DropDataset>(update) ||
+        std::holds_alternative<SetFillRates>(update)) {
       if (!after_) after_ = before_;
       const Status applied = after_->Apply(update);
       HR_CHECK(applied.ok());
@@ -163,6 +167,7 @@ class Stepper {
       directive.grants.push_back(grant->second);
       NamePeers(state(), job, worker, directive.grants.back());
     }
+    AddCacheOrders(rules_.plan, state(), worker, directive);
     return directive;
   }
   [[nodiscard]] std::uint32_t HeartbeatMs() const {
@@ -338,6 +343,25 @@ class Stepper {
     Answer(peer, DescribeCluster(rules_, state(), m, now_));
   }
 
+  void Receive(const std::string& peer, const wire::DatasetOrder& m) {
+    OrderOutcome outcome = TakeOrder(rules_.plan, state(), m, now_.wall_ms);
+    if (!outcome.updates.empty()) {
+      decision_.warnings.push_back("by order, data set " + outcome.reply.name + " " +
+                                   outcome.reply.text);
+    }
+    Answer(peer, std::move(outcome.reply));
+    if (outcome.updates.empty()) return;
+    for (Update& update : outcome.updates) Emit(std::move(update));
+    Reallocate();
+    SetFills();
+    // Workers do it now, not with the next heartbeat.
+    for (const auto& [id, worker] : state().workers()) {
+      if (worker.phase == Worker::Phase::kReady) {
+        decision_.pushes.push_back({id, DirectiveOf(worker, 0)});
+      }
+    }
+  }
+
   void On(const WorkerEnded& event) {
     const Worker* worker = state().FindWorker(event.worker);
     if (!worker) return;
@@ -359,7 +383,14 @@ class Stepper {
       DrainSlow();
       changed = true;
     }
-    if (changed) Reallocate();
+    if (!changed) return;
+    Reallocate();
+    SetFills();
+  }
+
+  void SetFills() {
+    std::map<std::string, std::uint64_t> rates = FillRates(rules_.plan, state());
+    if (rates != state().fill_rates()) Emit(SetFillRates{std::move(rates)});
   }
 
   void DrainSlow() {

@@ -1,3 +1,4 @@
+// This file is long because one clock moves jobs, their cache and all decisions.
 #include "simulate/engine.h"
 
 #include <algorithm>
@@ -181,11 +182,28 @@ class Engine {
         epoch = std::min(epoch, cache_.bytes(job.reading.dataset) / job.reading.rate);
       }
     }
+    PlanFills();
     if (epoch < kUnlimited && cache_.Drifts(readers_)) {
       next = std::min(next, now_ + std::max(options_.period_s, epoch / kStepsPerEpoch));
     }
     PlanTick();
     return std::max(now_ + kInstant, std::min({next, next_tick_, next_round_}));
+  }
+
+  // Divides the idle bandwidth of the source over what has less than its quota.
+  void PlanFills() {
+    fill_rate_ = 0;
+    fills_.clear();
+    if (!options_.fill || std::isinf(cluster_.source_rate)) return;
+    double idle = cluster_.source_rate;
+    for (const Reading* reader : readers_) {
+      idle -= reader->rate * (1 - reader->hit);
+      const std::size_t d = reader->dataset;
+      if (cache_.Fills(d) && std::ranges::find(fills_, d) == fills_.end()) fills_.push_back(d);
+    }
+    if (idle <= 0) fills_.clear();
+    if (!fills_.empty()) fill_rate_ = idle / static_cast<double>(fills_.size());
+    cache_.SetFills(fills_, fill_rate_);
   }
 
   // With noise no two periods are equal, so all of them are simulated.
@@ -234,6 +252,7 @@ class Engine {
       outcome_.core_s += job.busy_cores() * dt;
       job.Advance(dt);
     }
+    outcome_.remote_bytes += fill_rate_ * static_cast<double>(fills_.size()) * dt;
     if (!readers_.empty()) cache_.Advance(dt, readers_);
   }
 
@@ -367,6 +386,8 @@ class Engine {
   std::vector<std::size_t> active_;   // arrived and not done, in order of arrival
   std::vector<std::size_t> running_;  // active jobs that run, in the same order
   std::vector<Reading*> readers_;     // readers of the present step
+  std::vector<std::size_t> fills_;    // data sets that are filled in it
+  double fill_rate_ = 0;              // bytes/s of each
   Outcome outcome_;
   double now_ = 0;
   double next_tick_ = kUnlimited;

@@ -141,6 +141,19 @@ struct Encoder {
     return {{"type", "hold_back"}, {"samples", Encode(u.samples)}};
   }
   Json operator()(const ForgetHeldBack&) const { return {{"type", "forget_held_back"}}; }
+  Json operator()(const RememberDataset& u) const {
+    Json jobs = Json::array();
+    for (const JobId id : u.jobs) jobs.push_back(id.value);
+    return {{"type", "remember_dataset"}, {"dataset", u.dataset}, {"name", u.name},
+            {"tenant", u.tenant},         {"rows", u.rows},       {"last", u.last.value},
+            {"jobs", std::move(jobs)}};
+  }
+  Json operator()(const PinDataset& u) const {
+    return {{"type", "pin_dataset"}, {"dataset", u.dataset}, {"bytes", u.bytes}};
+  }
+  Json operator()(const UnpinDataset& u) const {
+    return {{"type", "unpin_dataset"}, {"dataset", u.dataset}};
+  }
   Json operator()(const SetCounters& u) const {
     return {{"type", "set_counters"},
             {"next_job", u.next_job},
@@ -239,6 +252,20 @@ Update DecodeFields(const std::string& type, const Json& j) {
   }
   if (type == "hold_back") return HoldBack{DecodeSamples(j.at("samples"))};
   if (type == "forget_held_back") return ForgetHeldBack{};
+  if (type == "remember_dataset") {
+    RememberDataset u{j.at("dataset").get<std::uint64_t>(),
+                      j.value("name", ""),
+                      j.value("tenant", ""),
+                      j.value("rows", std::int64_t{0}),
+                      JobId(j.at("last").get<std::int64_t>()),
+                      {}};
+    for (const Json& id : j.at("jobs")) u.jobs.emplace_back(id.get<std::int64_t>());
+    return u;
+  }
+  if (type == "pin_dataset") {
+    return PinDataset{j.at("dataset").get<std::uint64_t>(), j.value("bytes", std::uint64_t{0})};
+  }
+  if (type == "unpin_dataset") return UnpinDataset{j.at("dataset").get<std::uint64_t>()};
   if (type == "set_counters") {
     return SetCounters{j.at("next_job").get<std::int64_t>(),
                        j.at("next_consumer").get<std::int64_t>(),

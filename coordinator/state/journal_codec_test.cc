@@ -61,6 +61,15 @@ class Draw {
     auto& [job, generation, workers] = u;
     All(job, generation, workers);
   }
+  void Fill(RememberDataset& u) {
+    auto& [dataset, name, tenant, rows, last, jobs] = u;
+    All(dataset, name, tenant, rows, last, jobs);
+  }
+  void Fill(PinDataset& u) {
+    auto& [dataset, bytes] = u;
+    All(dataset, bytes);
+  }
+  void Fill(UnpinDataset& u) { One(u); }
   void Fill(SetCounters& u) {
     auto& [next_job, next_consumer, next_worker, ended_cpu_seconds] = u;
     All(next_job, next_consumer, next_worker, ended_cpu_seconds);

@@ -1,3 +1,4 @@
+// This file is long because it applies every kind of update.
 #include "coordinator/state/state.h"
 
 #include <algorithm>
@@ -10,6 +11,9 @@
 
 namespace headrace::coordinator {
 namespace {
+
+// Data sets of one job that are remembered after its end.
+constexpr std::size_t kMostDatasetsOfJob = 16;
 
 Status Contradiction(std::string what) { return DataLoss("state update refused: " + what); }
 
@@ -105,6 +109,7 @@ Status State::On(const RemoveJob& update) {
   Job* job = Find(jobs_, update.job);
   if (!job) return Contradiction(Text(update.job) + " is unknown");
   FreeLeasesOf(*job);
+  EndReading(*job);
   jobs_by_token_.erase(job->spec.token);
   jobs_.erase(update.job);
   return Status::Ok();
@@ -120,6 +125,9 @@ Status State::On(const AddSession& update) {
   job->sessions[update.session] = {update.session,    update.plan_name, update.plan_hash,
                                    update.split,      update.dataset,   update.rows,
                                    update.lanes_stay, update.far,       update.everywhere};
+  if (update.dataset == 0) return Status::Ok();
+  if (job->datasets.size() < kMostDatasetsOfJob) job->datasets.insert(update.dataset);
+  datasets_.Begin(update.dataset, update.plan_name, job->spec.tenant, update.rows, update.job);
   return Status::Ok();
 }
 
@@ -185,6 +193,7 @@ Status State::On(const RemoveWorker& update) {
   counters_.ended_cpu_seconds = std::min(counters_.ended_cpu_seconds + update.cpu_seconds,
                                          std::numeric_limits<double>::max());
   workers_by_token_.erase(worker->token);
+  datasets_.Forget(update.worker);
   workers_.erase(update.worker);
   return Status::Ok();
 }
@@ -250,6 +259,40 @@ Status State::On(const ForgetHeldBack&) {
   return Status::Ok();
 }
 
+Status State::On(const RememberDataset& update) {
+  if (update.dataset == 0) return Contradiction("a data set without a hash");
+  datasets_.Begin(update.dataset, update.name, update.tenant, update.rows, update.last);
+  for (const JobId id : update.jobs) {
+    Job* job = Find(jobs_, id);
+    if (job == nullptr) {
+      datasets_.End(update.dataset, id);
+    } else if (job->datasets.size() < kMostDatasetsOfJob) {
+      job->datasets.insert(update.dataset);
+    }
+  }
+  return Status::Ok();
+}
+
+Status State::On(const PinDataset& update) { return datasets_.Pin(update.dataset, update.bytes); }
+
+Status State::On(const UnpinDataset& update) { return datasets_.Unpin(update.dataset); }
+
+Status State::On(const WarmDataset& update) {
+  datasets_.SetWarm(update.dataset, true);
+  return Status::Ok();
+}
+
+Status State::On(const DropDataset& update) {
+  datasets_.AddDrop(
+      {update.number, update.dataset, update.jobs, {update.workers.begin(), update.workers.end()}});
+  return Status::Ok();
+}
+
+Status State::On(const SetFillRates& update) {
+  fill_rates_ = update.rates;
+  return Status::Ok();
+}
+
 Status State::On(const AskForRoom& update) {
   const std::pair program(update.program.hostname, update.program.pid);
   if (asking_.size() < kMostAsking || asking_.contains(program)) asking_[program] = update.at;
@@ -298,6 +341,7 @@ Status State::On(const ReportWorker& update) {
   worker->used_at = std::move(used_at);
   worker->source_use = std::move(source_use);
   worker->reported_at = update.at;
+  datasets_.Dropped(update.report.worker, update.report.dropped);
   worker->last = update.report;
   return Status::Ok();
 }
@@ -342,6 +386,17 @@ Status State::On(const RestartClocks& update) {
   return Status::Ok();
 }
 
+void State::EndReading(const Job& job) {
+  // Its entries count as the largest's, while it runs and after it.
+  datasets_.End(datasets_.LargestOf(job.datasets), job.spec.job);
+  for (const std::uint64_t dataset : job.datasets) {
+    const bool read = std::ranges::any_of(jobs_, [&](const auto& each) {
+      return each.first != job.spec.job && each.second.datasets.contains(dataset);
+    });
+    if (!read) datasets_.SetWarm(dataset, false);
+  }
+}
+
 void State::FreeLeasesOf(Job& job) {
   if (job.leases.empty()) return;
   for (const WorkerId id : job.leases) workers_[id].jobs.erase(job.spec.job);
@@ -378,6 +433,19 @@ std::vector<Update> State::Snapshot() const {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});
     }
     if (job.phase == Job::Phase::kLost) updates.emplace_back(MarkJobLost{id});
+  }
+  std::unordered_map<std::uint64_t, std::vector<JobId>> readers;
+  for (const auto& [id, job] : jobs_) {
+    for (const std::uint64_t dataset : job.datasets) readers[dataset].push_back(id);
+  }
+  for (const auto& [dataset, known] : datasets_.all()) {
+    std::vector<JobId> jobs = datasets_.EndedOf(dataset);
+    const std::vector<JobId>& running = readers[dataset];
+    jobs.insert(jobs.end(), running.begin(), running.end());
+    std::ranges::sort(jobs);
+    updates.emplace_back(RememberDataset{dataset, known.name, known.tenant, known.rows, known.last,
+                                         std::move(jobs)});
+    if (known.pinned) updates.emplace_back(PinDataset{dataset, known.pinned_bytes});
   }
   if (std::vector<wire::BadSample> held_back = held_back_.All(); !held_back.empty()) {
     updates.emplace_back(HoldBack{std::move(held_back)});

@@ -105,6 +105,27 @@ struct HoldBack {
 struct ForgetHeldBack {
   friend bool operator==(const ForgetHeldBack&, const ForgetHeldBack&) = default;
 };
+// A data set that jobs read or have read; of a compacted journal. Those of `jobs` that run are readers,
+// the others have ended.
+struct RememberDataset {
+  std::uint64_t dataset = 0;
+  std::string name;
+  std::string tenant;
+  std::int64_t rows = 0;
+  JobId last;               // that began to read it
+  std::vector<JobId> jobs;  // ascending
+  friend bool operator==(const RememberDataset&, const RememberDataset&) = default;
+};
+// Keeps what is cached of the data set, at most `bytes` of it; 0: all.
+struct PinDataset {
+  std::uint64_t dataset = 0;
+  std::uint64_t bytes = 0;
+  friend bool operator==(const PinDataset&, const PinDataset&) = default;
+};
+struct UnpinDataset {
+  std::uint64_t dataset = 0;
+  friend bool operator==(const UnpinDataset&, const UnpinDataset&) = default;
+};
 // The head of a compacted journal: numbers that none of its remaining records would yield.
 struct SetCounters {
   std::int64_t next_job = 1;
@@ -162,6 +183,21 @@ struct CountSlowDrain {
   std::vector<JobId> jobs;
   SteadyTime at;
 };
+// Has workers fill the data set while they are idle, until its last job ends.
+struct WarmDataset {
+  std::uint64_t dataset = 0;
+};
+// Has these workers give up what the jobs of the data set have in their caches.
+struct DropDataset {
+  std::uint64_t dataset = 0;
+  std::uint64_t number = 0;  // greater than any before
+  std::vector<JobId> jobs;
+  std::vector<WorkerId> workers;
+};
+// What each job and worker that fills the cache may take of idle sources, by tenant: bytes/s.
+struct SetFillRates {
+  std::map<std::string, std::uint64_t> rates;
+};
 // After a replay, gives everybody a full grace period from `at`.
 struct RestartClocks {
   SteadyTime at;
@@ -171,7 +207,8 @@ using Update = std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSessio
                             AddWorker, MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker,
                             SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker, EndPeriod,
                             SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks, HoldBack,
-                            ForgetHeldBack, AskForRoom, CountSlowDrain>;
+                            ForgetHeldBack, AskForRoom, CountSlowDrain, RememberDataset, PinDataset,
+                            UnpinDataset, WarmDataset, DropDataset, SetFillRates>;
 
 // Says whether the journal keeps the update.
 [[nodiscard]] bool IsDurable(const Update& update);

@@ -71,7 +71,7 @@ std::size_t ChunkStore::NeedOf(std::size_t bytes) const {
 Chunk* ChunkStore::OpenChunk(JobId job, std::size_t need) const {
   int searched = 0;
   for (auto it = chunks_.rbegin(); it != chunks_.rend() && searched < kOpenChunks; ++it) {
-    if ((*it)->owner_ != job) continue;
+    if ((*it)->owner_ != job || (*it)->doomed_) continue;
     ++searched;
     if ((*it)->size_ - (*it)->filled_ >= need) return it->get();
   }
@@ -98,15 +98,21 @@ bool ChunkStore::Attached(JobId job) const {
   return found != jobs_.end() && found->second.sessions > 0;
 }
 
+bool ChunkStore::Kept(const Chunk& chunk) const {
+  return !kept_.empty() && (kept_.contains(chunk.owner()) || kept_.contains(chunk.user()));
+}
+
+bool ChunkStore::Held(const Chunk& chunk) const { return Attached(chunk.user()) || Kept(chunk); }
+
 std::size_t ChunkStore::FindEvictable() const {
   const auto state = [this](const Chunk& chunk) {
-    if (Attached(chunk.user())) return IdleChunks::State::kUsedAgain;
+    if (Held(chunk)) return IdleChunks::State::kUsedAgain;
     return chunk.filling_ == 0 ? IdleChunks::State::kIdle : IdleChunks::State::kBusy;
   };
   if (const Chunk* first = idle_->First(state)) return IndexOf(chunks_, first);
   // What a job found or stored while it went was not there yet.
   for (const auto& chunk : chunks_) {
-    if (!chunk->idle_ && !Attached(chunk->user())) idle_->Add(*chunk);
+    if (!chunk->idle_ && !Held(*chunk)) idle_->Add(*chunk);
   }
   return IndexOf(chunks_, idle_->First(state));
 }
@@ -157,13 +163,41 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny(bool even_if_they_fit) 
   for (const auto& chunk : chunks_) kept += chunk->size_ + chunk->live_ * kEntryOverhead;
   if (kept <= budget_->limit && !even_if_they_fit) return std::nullopt;
   const std::size_t idle = IndexOf(chunks_, idle_->First([this](const Chunk& chunk) {
-    if (Attached(chunk.user())) return IdleChunks::State::kUsedAgain;
+    if (Held(chunk)) return IdleChunks::State::kUsedAgain;
     const bool in_use = InUse(chunks_[IndexOf(chunks_, &chunk)]);
     return in_use ? IdleChunks::State::kBusy : IdleChunks::State::kIdle;
   }));
   if (idle < chunks_.size()) return Remove(idle);
+  for (const bool kept_too : {false, true}) {
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+      if (!InUse(chunks_[i]) && (kept_too || !Kept(*chunks_[i]))) return Remove(i);
+    }
+  }
+  return std::nullopt;
+}
+
+void ChunkStore::SetKept(std::set<JobId> jobs) {
+  const std::lock_guard lock(mutex_);
+  kept_ = std::move(jobs);
+  for (const auto& chunk : chunks_) {
+    if (!chunk->idle_ && !Held(*chunk)) idle_->Add(*chunk);
+  }
+}
+
+void ChunkStore::Doom(const std::set<JobId>& jobs) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& chunk : chunks_) {
+    const bool of_the_gone = !Attached(chunk->owner_) && jobs.contains(chunk->user());
+    if (jobs.contains(chunk->owner_) || of_the_gone) chunk->doomed_ = true;
+  }
+}
+
+std::optional<ChunkStore::Evicted> ChunkStore::TakeDoomed(bool* busy) {
+  const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
-    if (!InUse(chunks_[i])) return Remove(i);
+    if (!chunks_[i]->doomed_) continue;
+    if (chunks_[i]->filling_.load(std::memory_order_acquire) == 0) return Remove(i);
+    *busy = true;
   }
   return std::nullopt;
 }

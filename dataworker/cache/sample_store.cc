@@ -157,6 +157,20 @@ void SampleStore::SetQuota(JobId job, const std::optional<StoreQuota>& quota) {
   }
 }
 
+void SampleStore::SetKept(const std::set<JobId>& jobs) {
+  for (const Tier& each : tiers_) each.tier->SetKept(jobs);
+}
+
+void SampleStore::Doom(const std::set<JobId>& jobs) {
+  for (const Tier& each : tiers_) each.tier->Doom(jobs);
+}
+
+bool SampleStore::SweepDoomed() {
+  bool all = true;
+  for (const Tier& each : tiers_) all = each.tier->SweepDoomed() && all;
+  return all;
+}
+
 void SampleStore::FreezeQuota(JobId job) {
   for (const Tier& each : tiers_) {
     std::uint64_t bytes = 0;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +98,10 @@ class SampleStore {
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);
   void SetQuota(JobId job, const std::optional<StoreQuota>& quota);
+  // As CacheTier's, of all tiers.
+  void SetKept(const std::set<JobId>& jobs);
+  void Doom(const std::set<JobId>& jobs);
+  bool SweepDoomed();
   // Has the tiers keep to so much of the worker's memory: see CacheTier::KeepTo.
   std::uint64_t KeepTo(std::uint64_t most);
   // Sets the quotas to what the job has: it keeps that and gets no more.

@@ -11,9 +11,6 @@
 namespace headrace::dataworker {
 namespace {
 
-// What a prefix payload adds to its pixels, at most; twice that where a sample has several.
-constexpr std::size_t kPayloadOverhead = 256;
-
 // Reads the size of an encoded sample, and has memory for it as long as `scratch` lives.
 Result<TensorSpec> AdmitPicture(const BatchWork& work, const CompiledPlan::Location& at,
                                 ByteSpan encoded, LargeScratch& scratch) {
@@ -298,12 +295,9 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   LargeScratch scratch(context);
   HR_TRY(const TensorSpec spec, AdmitPicture(*this, sample.at, source.bytes, scratch));
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
-  const std::size_t overhead = (shapes.prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
-  std::size_t payload_bytes = 0;
-  for (const TensorSpec& prefix : shapes.prefixes) payload_bytes += prefix.bytes() + overhead;
   // The content that was read, which may be newer than the one that was looked up.
   const CacheKey key{source.content, setup_.cached_as.entry};
-  auto claim = setup_.cache->TryClaim(key, payload_bytes, sample.unit.input.found);
+  auto claim = setup_.cache->TryClaim(key, shapes.payload_bytes(), sample.unit.input.found);
   if (!claim) {
     scratch.Release();
     return FromEncoded(sample, source.bytes, context);

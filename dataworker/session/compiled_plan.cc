@@ -213,6 +213,16 @@ Result<CompiledPlan::Location> CompiledPlan::Locate(std::int64_t key) const {
   return Location{sources_[at].get(), at == 0 ? row : row - ends_[at - 1]};
 }
 
+std::size_t CompiledPlan::Shapes::payload_bytes() const {
+  // What a payload adds to its pixels, at most; twice that where a sample has several.
+  constexpr std::size_t kOverhead = 256;
+  std::size_t bytes = 0;
+  for (const TensorSpec& prefix : prefixes) {
+    bytes += prefix.bytes() + (prefixes.size() == 1 ? 1 : 2) * kOverhead;
+  }
+  return bytes;
+}
+
 Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in,
                                                     ops::Params params) const {
   Shapes shapes;

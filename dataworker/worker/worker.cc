@@ -256,6 +256,7 @@ wire::WorkerHeartbeat Worker::Load() {
                         service_->queued_stage_samples() + reads_->waiting_rows();
   beat.jobs = service_->jobs();
   beat.usage = service_->Usage();
+  beat.dropped = service_->Dropped();
   return beat;
 }
 
