@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dataworker/session/on_reactor.h"
+#include "dataworker/source/ranges/zip_member.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -34,6 +35,8 @@ class CacheFill::Sample final : public Work {
         input_(std::move(input)),
         on_made_(std::move(on_made)) {}
 
+  [[nodiscard]] bool asks_before_reads() const override { return true; }  // it reads nothing itself
+
  protected:
   void Run(std::int64_t /*unit*/, ThreadContext& context) override {
     const Result<bool> kept = Make(context);
@@ -47,7 +50,8 @@ class CacheFill::Sample final : public Work {
  private:
   // False: there is no room, or somebody else makes it.
   Result<bool> Make(ThreadContext& context) {
-    const SourceSample& read = input_.bytes->sample;
+    SourceSample& read = input_.bytes->sample;
+    HR_RETURN_IF_ERROR(UnpackSample(*at_.source, at_.row, read, context.unpacked));
     if (as_.form == CacheForm::kEncoded) {
       auto claim = cache_->TryClaim({read.content, EntryForm()}, read.bytes.size(), input_.found);
       return claim && claim.Commit(read.bytes, input_.waited);
