@@ -61,7 +61,7 @@ void AddKept(const State& state, const Worker& worker, wire::WorkerDirective& di
 }
 
 // Bytes/s that the job's reads take of the source. Before it is measured: all that it may take.
-double SourceUse(const Job& job) {
+double SourceRateOf(const Job& job) {
   if (job.meter.demand().known) {
     const Terms& terms = job.meter.measured();
     return job.meter.rate() * SourceBytesPerSample(terms, job.meter.hit());
@@ -139,7 +139,7 @@ std::map<std::string, std::uint64_t> FillRates(const PlanRules& rules, const Sta
   Use all;
   for (const auto& [id, job] : state.jobs()) {
     Use& own = tenants[job.spec.tenant];
-    const double taken = SourceUse(job);
+    const double taken = SourceRateOf(job);
     for (Use* use : {&all, &own}) use->taken += taken;
     for (const auto& [at, grant] : job.grants) {
       const Worker* worker = state.FindWorker(at);
