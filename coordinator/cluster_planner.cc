@@ -12,10 +12,10 @@
 #include "coordinator/cache_places.h"
 #include "coordinator/dataset_view.h"
 #include "coordinator/divide_caches.h"
+#include "coordinator/divide_source.h"
 #include "coordinator/divide_tiers.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
-#include "coordinator/steady.h"
 #include "net/exposure.h"
 
 namespace headrace::coordinator {
@@ -235,7 +235,7 @@ class ClusterPlanner {
     ClusterPlan plan;
     std::vector<PlacementJob> placed;
     std::vector<double> source;  // by rank, bytes/s
-    std::vector<std::int32_t> dataset;
+    std::vector<std::int32_t> dataset, tenants;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Grant& grant = allocation.jobs[g];
       double need = 0;
@@ -276,8 +276,14 @@ class ClusterPlanner {
         placed.push_back(std::move(each));
         source.push_back(std::max(grant.source_rate * share, LeastOfSource(groups_[g], tenant)));
         dataset.push_back(snapshot_.jobs[g].dataset);
+        tenants.push_back(snapshot_.jobs[g].tenant);
       }
     }
+    for (std::size_t t = 0; t < snapshot_.tenants.size(); ++t) {
+      FitSource(source, snapshot_.tenants[t].quota.source_rate,
+                [&](std::size_t i) { return tenants[i] == static_cast<std::int32_t>(t); });
+    }
+    FitSource(source, rules_.source_rate, [](std::size_t) { return true; });
     std::vector<Leases> leases = Place(placed, workers_);
     for (std::size_t i = 0; i < placed.size() && rules_.lease_all; ++i) {
       for (const PlacementWorker& worker : workers_) {
@@ -293,8 +299,8 @@ class ClusterPlanner {
         grant.job = plan.jobs[i].job;
         grant.millicores = static_cast<std::uint32_t>(millicores);
         if (std::isfinite(source[i])) {
-          grant.source_bytes_per_second = Steady(std::max(1.0, source[i] * millicores / all),
-                                                 HeldOn(grant.job, id).source_bytes_per_second);
+          grant.source_bytes_per_second = SteadyBelow(
+              source[i] * millicores / all, HeldOn(grant.job, id).source_bytes_per_second);
         }
       }
       if (plan.jobs[i].reason.empty() && leases[i].empty()) {
