@@ -157,6 +157,7 @@ TEST_F(PaceTest, TimeForWhichItIsHeldIsNotTheStores) {
   FakeClock clock;
   ClientOptions options = OptionsFor(server_);
   options.clock = &clock;
+  options.retry.most_tries = 1;
   ObjectClient client(options);
   const auto meter = std::make_shared<Allowance>(1'000'000, 100'000);
   Asked asked(client, RequestWith(meter, "x"));
