@@ -230,7 +230,7 @@ TEST_F(ClusterPlannerTest, TheLimitsOfAllWorkersNeverExceedTheSourceOrATenantsQu
       jobs.push_back(Job(add));
     }
     for (const JobId job : jobs) {
-      if (random() % 4 != 0) Report(job, 100.0 + random() % 900, 0.005, 1e3 * (random() % 100));
+      if (random() % 4 != 0) Report(job, 100.0 + random() % 900, 1e-4, random() % 2 * 1e6);
     }
     EndPeriod();
     double all = 0, of_small = 0;
