@@ -19,7 +19,6 @@
 #include "coordinator/divide_tiers.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
-#include "coordinator/steady.h"
 #include "net/exposure.h"
 
 namespace headrace::coordinator {
@@ -286,7 +285,7 @@ class ClusterPlanner {
     ClusterPlan plan;
     std::vector<PlacementJob> placed;
     std::vector<double> source;  // by rank, bytes/s
-    std::vector<std::int32_t> dataset;
+    std::vector<std::int32_t> dataset, tenants;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Grant& grant = allocation.jobs[g];
       double need = 0;
@@ -331,8 +330,14 @@ class ClusterPlanner {
         source.push_back(
             std::max(std::min(given, most) * share, LeastOfSource(groups_[g], tenant)));
         dataset.push_back(snapshot_.jobs[g].dataset);
+        tenants.push_back(snapshot_.jobs[g].tenant);
       }
     }
+    for (std::size_t t = 0; t < snapshot_.tenants.size(); ++t) {
+      FitSource(source, snapshot_.tenants[t].quota.source_rate,
+                [&](std::size_t i) { return tenants[i] == static_cast<std::int32_t>(t); });
+    }
+    FitSource(source, rules_.source_rate, [](std::size_t) { return true; });
     std::vector<Leases> leases = Place(placed, workers_);
     for (std::size_t i = 0; i < placed.size() && rules_.lease_all; ++i) {
       for (const PlacementWorker& worker : workers_) {

@@ -17,6 +17,18 @@ constexpr double kPartWobble = 0.1;
 
 }  // namespace
 
+void FitSource(std::span<double> rates, double most,
+               const std::function<bool(std::size_t)>& counts) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (counts(i)) sum += rates[i];
+  }
+  if (!std::isfinite(most) || sum <= most) return;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (counts(i)) rates[i] *= most / sum;
+  }
+}
+
 std::vector<double> DivideSource(double total, std::span<const std::optional<SourceUse>> uses) {
   const std::size_t n = uses.size();
   std::vector<double> parts(n, 0);
@@ -42,16 +54,15 @@ std::vector<double> DivideSource(double total, std::span<const std::optional<Sou
 }
 
 std::vector<double> SteadyParts(std::vector<double> wanted, std::span<const double> held) {
-  const auto close = [](double now, double before, double wobble) {
-    return std::abs(now - before) <= wobble * before;
-  };
   const double now = std::accumulate(wanted.begin(), wanted.end(), 0.0);
   const double before = std::accumulate(held.begin(), held.end(), 0.0);
-  if (!close(now, before, kWobble)) return wanted;
+  bool stay = before <= now && before >= now * (1 - kWobble);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!close(wanted[i], held[i], kPartWobble)) return wanted;
+    stay = stay && std::abs(wanted[i] - held[i]) <= kPartWobble * held[i];
   }
-  return {held.begin(), held.end()};
+  if (stay) return {held.begin(), held.end()};
+  for (double& part : wanted) part *= 1 - kWobble / 2;
+  return wanted;
 }
 
 }  // namespace headrace::coordinator

@@ -1,13 +1,16 @@
 #include "coordinator/divide_source.h"
 
-#include <gtest/gtest.h>
-
 #include <numeric>
 #include <random>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 
 namespace headrace::coordinator {
 namespace {
 
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
 using Uses = std::vector<std::optional<SourceUse>>;
 
 TEST(DivideSource, PartsAreEqualUntilSomethingIsKnown) {
@@ -69,9 +72,12 @@ TEST(DivideSource, PartsFollowTheReadsInAFewPeriods) {
 TEST(SteadyParts, SmallChangesAreNotWorthAMessage) {
   const std::vector<double> held = {5, 5};
   EXPECT_EQ(SteadyParts({5.4, 4.6}, held), held);
-  EXPECT_EQ(SteadyParts({6, 4}, held), (std::vector<double>{6, 4})) << "a part has moved";
-  EXPECT_EQ(SteadyParts({4.8, 4.8}, held), (std::vector<double>{4.8, 4.8})) << "there is less";
-  EXPECT_EQ(SteadyParts({5, 5}, std::vector<double>{0, 10}), (std::vector<double>{5, 5}));
+  EXPECT_EQ(SteadyParts({5.1, 5.05}, held), held);
+  EXPECT_THAT(SteadyParts({6, 4}, held), ElementsAre(DoubleEq(5.94), DoubleEq(3.96)));
+  EXPECT_THAT(SteadyParts({5, 4.99}, held), ElementsAre(DoubleEq(4.95), DoubleEq(4.9401)))
+      << "all together are never more than wanted";
+  EXPECT_THAT(SteadyParts({5.2, 5.2}, held), ElementsAre(DoubleEq(5.148), DoubleEq(5.148)));
+  EXPECT_THAT(SteadyParts({5, 5}, std::vector<double>{0, 10}), ElementsAre(4.95, 4.95));
 }
 
 }  // namespace

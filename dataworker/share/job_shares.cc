@@ -71,7 +71,7 @@ SteadyTime JobShares::ReadyAt(SteadyTime now) {
 bool JobShares::Paused(SteadyTime now) { return all_.limited() && all_.ReadyAt(now) > now; }
 
 bool JobShares::Limited(const Session& session) const {
-  return session.job_->bucket.limited() || all_.limited();
+  return session.job_->source.limited() || all_.limited();
 }
 
 JobShares::Charged JobShares::Start(Session& session, std::int64_t units, SteadyTime now) {
@@ -88,7 +88,7 @@ JobShares::Charged JobShares::Start(Session& session, std::int64_t units, Steady
   ++session.running_;
   if (Limited(session) && job.reads_unasked) {
     charged.bytes = std::max(job.mean_bytes, 0.0);
-    job.bucket.Take(charged.bytes, now);
+    job.source.Take(charged.bytes, now);
     all_.Take(charged.bytes, now);
     Place(job, now);
   } else if (job.queued == 0) {
@@ -110,8 +110,8 @@ void JobShares::Settle(Session& session, const Charged& charged, std::int64_t un
   job.cpu_ns += cost.cpu_ns;
   job.source_bytes += cost.bytes;
   job.mean_bytes = NextMean(job.mean_bytes, each);
-  if (!job.bucket.limited() && !all_.limited()) return;
-  job.bucket.Take(read - charged.bytes, now);
+  if (!job.source.limited() && !all_.limited()) return;
+  job.source.Take(read - charged.bytes, now);
   all_.Take(read - charged.bytes, now);
   Place(job, now);
 }
@@ -121,7 +121,7 @@ void JobShares::Place(Job& job, SteadyTime now) {
   // those that ask before they read.
   const bool unasked = job.reads_unasked && (job.mean_bytes < 0 || job.mean_bytes >= kSomeBytes);
   const bool reads = unasked || job.reads_elsewhere;
-  const SteadyTime ready = job.queued > 0 && reads ? job.bucket.ReadyAt(now) : now;
+  const SteadyTime ready = job.queued > 0 && reads ? job.source.ReadyAt(now) : now;
   if (job.held_until != SteadyTime()) held_.erase({job.held_until, &job});
   job.held_until = SteadyTime();
   if (job.queued == 0) {
@@ -138,8 +138,8 @@ void JobShares::Place(Job& job, SteadyTime now) {
 }
 
 void JobShares::CountDebt(Job& job, SteadyTime now) {
-  if (!job.bucket.limited() && !all_.limited()) return;
-  const Duration own = job.bucket.InDebt(now), all = all_.InDebt(now);
+  if (!job.source.limited() && !all_.limited()) return;
+  const Duration own = job.source.InDebt(now), all = all_.InDebt(now);
   if (job.queued > 0 && (job.reads_unasked || job.reads_elsewhere)) {
     const Duration others = job.mean_bytes >= kSomeBytes ? all - job.all_debt : Duration(0);
     job.limited += std::min(own - job.own_debt + others, now - job.debts_at);
@@ -161,7 +161,7 @@ std::optional<std::int64_t> JobShares::SetLimits(JobId id, const JobLimits& limi
   const bool other = job.limits.source_bytes_per_second != limits.source_bytes_per_second;
   if (other) {
     CountDebt(job, now);
-    job.bucket.SetRate(limits.source_bytes_per_second, now);
+    job.source.SetRate(limits.source_bytes_per_second, now);
     Place(job, now);
   }
   job.limits = limits;
@@ -187,7 +187,7 @@ void JobShares::Charge(JobId id, Duration cpu, std::uint64_t source_bytes, Stead
   job.reads_elsewhere = true;
   job.source_bytes += source_bytes;
   CountDebt(job, now);
-  job.bucket.Take(static_cast<double>(source_bytes), now);
+  job.source.Take(static_cast<double>(source_bytes), now);
   all_.Take(static_cast<double>(source_bytes), now);
   Place(job, now);
 }
@@ -196,14 +196,14 @@ bool JobShares::MayRead(JobId id, SteadyTime now) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return true;
   Job& job = found->second;
-  const bool may = job.bucket.ReadyAt(now) <= now && !(job.reads_elsewhere && Paused(now));
+  const bool may = job.source.ReadyAt(now) <= now && !(job.reads_elsewhere && Paused(now));
   CountRefusal(job, may ? now : kUntilItAsks, now);
   return may;
 }
 
 bool JobShares::MayReadNow(JobId id, SteadyTime now) {
   const auto found = jobs_.find(id);
-  return (found == jobs_.end() || found->second.bucket.ReadyAt(now) <= now) && !Paused(now);
+  return (found == jobs_.end() || found->second.source.ReadyAt(now) <= now) && !Paused(now);
 }
 
 void JobShares::CountRefusal(Job& job, SteadyTime until, SteadyTime now) {
@@ -218,12 +218,12 @@ void JobShares::CountRefusal(Job& job, SteadyTime until, SteadyTime now) {
 
 JobShares::Taken JobShares::TakeAhead(JobId id, double bytes, SteadyTime now) {
   Job& job = jobs_[id];
-  if (bytes <= 0 || (!job.bucket.limited() && !all_.limited())) return {};
-  const SteadyTime ready = std::max(job.bucket.ReadyAt(now), all_.ReadyAt(now));
+  if (bytes <= 0 || (!job.source.limited() && !all_.limited())) return {};
+  const SteadyTime ready = std::max(job.source.ReadyAt(now), all_.ReadyAt(now));
   CountRefusal(job, ready, now);
   if (ready > now) return {.again = ready};
   CountDebt(job, now);
-  job.bucket.Take(bytes, now);
+  job.source.Take(bytes, now);
   all_.Take(bytes, now);
   Place(job, now);
   return {.again = std::nullopt, .bytes = bytes};
@@ -237,8 +237,21 @@ void JobShares::SettleAhead(JobId id, double taken, std::uint64_t read, SteadyTi
   Job& job = found->second;
   job.source_bytes += read;
   CountDebt(job, now);
-  job.bucket.Take(more, now);
+  job.source.Take(more, now);
   Place(job, now);
+}
+
+JobShares::Pace JobShares::MayReceive(JobId id, SteadyTime now) {
+  const auto found = jobs_.find(id);
+  Pace pace{all_.ReceiveAt(now), all_.rate()};
+  if (found == jobs_.end()) return pace;
+  Job& job = found->second;
+  pace.at = std::max(pace.at, job.source.ReceiveAt(now));
+  if (job.source.limited()) {
+    pace.rate = all_.limited() ? std::min(pace.rate, job.source.rate()) : job.source.rate();
+  }
+  CountRefusal(job, pace.at, now);
+  return pace;
 }
 
 std::uint32_t JobShares::Millicores(JobId id, SteadyTime now) const {

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
-#include "dataworker/share/debt_bucket.h"
 #include "dataworker/share/fair_share.h"
+#include "dataworker/share/source_budget.h"
 
 namespace headrace::dataworker {
 
@@ -39,7 +39,7 @@ struct JobWork {
 // The book of a WorkQueue: what each job may use, has queued and has used, and which job is next.
 // It counts units and knows nothing of what they do. It is fair between jobs by the costs of their
 // units, each with its weight, and likewise between the sessions of a job (FairShare). It passes
-// over a job in debt to its source limit (DebtBucket) until the job has paid, unless its units ask before
+// over a job in debt to its source limit (SourceBudget) until the job has paid, unless its units ask before
 // they read.
 //
 // Pure: the times and the costs come from outside. Thread-compatible; the queue calls it with its
@@ -83,7 +83,6 @@ class JobShares {
 
   // The session that is next; nullptr: no unit may begin now.
   [[nodiscard]] Session* First(SteadyTime now);
-  [[nodiscard]] bool AnyReady(SteadyTime now) { return FirstJob(now) != nullptr; }
   // When to ask again, if nothing may begin and something is queued.
   [[nodiscard]] SteadyTime ReadyAt(SteadyTime now);
   // Whether a source limit holds for the session. Its units must then start one by one.
@@ -111,6 +110,12 @@ class JobShares {
   };
   [[nodiscard]] Taken TakeAhead(JobId job, double bytes, SteadyTime now);
   void SettleAhead(JobId job, double taken, std::uint64_t read, SteadyTime now);
+  // When a socket may receive for the job, and the rate, bytes/s; 0: no limit.
+  struct Pace {
+    SteadyTime at{};
+    std::uint64_t rate = 0;
+  };
+  [[nodiscard]] Pace MayReceive(JobId job, SteadyTime now);
   [[nodiscard]] std::uint32_t Millicores(JobId job, SteadyTime now) const;
   [[nodiscard]] std::vector<JobWork> Usage(SteadyTime now);
   void Forget(JobId job);
@@ -120,7 +125,7 @@ class JobShares {
     Job() : Member(JobLimits::kDefaultMillicores) {}
     JobLimits limits;
     FairShare sessions;
-    DebtBucket bucket;
+    SourceBudget source;
     std::int64_t queued = 0;                    // units
     int running = 0;                            // turns
     int attached = 0;                           // sessions
@@ -128,10 +133,10 @@ class JobShares {
     double mean_bytes = -1;                     // read by a unit; below 0: none has run
     bool reads_unasked = false;                 // has had units that do not ask before they read
     bool reads_elsewhere = false;
-    // By MayRead or TakeAhead, and until when; the epoch: it was not.
+    // By MayRead, TakeAhead or MayReceive, and until when; the epoch: it was not.
     SteadyTime refused_at{}, refused_until{};
     SteadyTime held_until{};          // its place in held_; the epoch: none
-    Duration own_debt{}, all_debt{};  // of the buckets, when `limited` was last brought up
+    Duration own_debt{}, all_debt{};  // of the budgets, when `limited` was last brought up
     SteadyTime debts_at{};
     Duration limited{};
     std::uint64_t cpu_ns = 0;
@@ -151,7 +156,7 @@ class JobShares {
   FairShare share_;
   std::map<JobId, Job> jobs_;
   std::set<std::pair<SteadyTime, Job*>> held_;  // jobs in debt with units queued
-  DebtBucket all_;                              // of all jobs
+  SourceBudget all_;                            // of all jobs
 };
 
 }  // namespace headrace::dataworker

@@ -50,7 +50,7 @@ TEST_F(JobSharesTest, JobsTakeTurnsAndSoDoTheSessionsOfOne) {
   shares_.Queue(y_, a_, 2, false, now_);
   shares_.Queue(z_, b_, 4, false, now_);
   EXPECT_EQ(Run(9), "xzyzxzyz-");
-  EXPECT_FALSE(shares_.AnyReady(now_));
+  EXPECT_EQ(shares_.First(now_), nullptr);
 }
 
 TEST_F(JobSharesTest, AJobHasTimeByItsWeight) {

@@ -102,7 +102,7 @@ void WorkQueue::Run(ThreadContext& context) {
 
 WorkQueue::Todo WorkQueue::Next(std::int64_t units, SteadyTime now) {
   Todo todo;
-  if (shares_.AnyReady(now)) {
+  if (shares_.First(now) != nullptr) {
     const int free = parts_.executor.concurrency() - runners_;
     todo.runners = static_cast<int>(std::clamp<std::int64_t>(units, 0, std::max(free, 0)));
     runners_ += todo.runners;
@@ -260,9 +260,14 @@ WorkQueue::Taken WorkQueue::TakeAhead(JobId job, std::uint64_t bytes) {
   return shares_.TakeAhead(job, static_cast<double>(bytes), parts_.clock.Now());
 }
 
-void WorkQueue::SettleAhead(JobId job, double taken, std::uint64_t read) {
+void WorkQueue::SettleAhead(JobId job, double taken, std::uint64_t read, SteadyTime now) {
   const std::lock_guard lock(mutex_);
-  shares_.SettleAhead(job, taken, read, parts_.clock.Now());
+  shares_.SettleAhead(job, taken, read, now);
+}
+
+JobShares::Pace WorkQueue::MayReceive(JobId job, SteadyTime now) {
+  const std::lock_guard lock(mutex_);
+  return shares_.MayReceive(job, now);
 }
 
 std::uint32_t WorkQueue::Millicores(JobId job) const {

@@ -72,7 +72,13 @@ class WorkQueue {
   // accounts for what was read in the end. The caller asks again at `again`.
   using Taken = JobShares::Taken;
   [[nodiscard]] Taken TakeAhead(JobId job, std::uint64_t bytes);
-  void SettleAhead(JobId job, double taken, std::uint64_t read);
+  void SettleAhead(JobId job, double taken, std::uint64_t read) {
+    SettleAhead(job, taken, read, parts_.clock.Now());
+  }
+  // For what sockets receive (ReadMeter), which is paid for as it comes: when the source limits let
+  // bytes come. A refusal counts as for MayRead. SettleAhead with `taken` below 0 pays.
+  [[nodiscard]] JobShares::Pace MayReceive(JobId job, SteadyTime now);
+  void SettleAhead(JobId job, double taken, std::uint64_t read, SteadyTime now);
   // The job's weight now.
   [[nodiscard]] std::uint32_t Millicores(JobId job) const;
 

@@ -69,17 +69,12 @@ class RememberedSource final : public Source {
     return answer;
   }
   void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const override {
-    if (!Identifies(ask)) {
-      source_->Fetch(ask, rows, std::move(sink));
-      return;
-    }
-    source_->Fetch(ask, rows,
-                   [book = book_, asked = book_->Now(),
-                    of = std::vector<std::int64_t>(rows.begin(), rows.end()),
-                    sink = std::move(sink)](std::size_t index, RowAnswer answer) {
-                     book->Note(of[index], answer, asked);
-                     sink(index, std::move(answer));
-                   });
+    source_->Fetch(ask, rows, Noting(ask, rows, std::move(sink)));
+  }
+  [[nodiscard]] bool is_metered() const override { return source_->is_metered(); }
+  void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                    std::shared_ptr<remote::Meter> meter) const override {
+    source_->FetchMetered(ask, rows, Noting(ask, rows, std::move(sink)), std::move(meter));
   }
   void Stop() override { source_->Stop(); }
   [[nodiscard]] const Column* column(std::int32_t index) const override {
@@ -90,6 +85,16 @@ class RememberedSource final : public Source {
   }
 
  private:
+  // The sink, which notes what the answers tell.
+  [[nodiscard]] Sink Noting(Ask ask, std::span<const std::int64_t> rows, Sink sink) const {
+    if (!Identifies(ask)) return sink;
+    return [book = book_, asked = book_->Now(),
+            of = std::vector<std::int64_t>(rows.begin(), rows.end()),
+            sink = std::move(sink)](std::size_t index, RowAnswer answer) {
+      book->Note(of[index], answer, asked);
+      sink(index, std::move(answer));
+    };
+  }
   static bool Identifies(Ask ask) { return ask == Ask::kIdentity || ask == Ask::kBytes; }
 
   const std::unique_ptr<Source> source_;

@@ -21,6 +21,7 @@
 #include "schemas/wire/range_table.h"
 
 namespace headrace::remote {
+class Meter;
 class ObjectClient;
 }  // namespace headrace::remote
 
@@ -116,6 +117,14 @@ class Source {
   // returns; without a lock of the source. The source bounds the time of an answer itself: an
   // error is an answer. The caller keeps the source until then.
   virtual void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const = 0;
+  // True: rows are received by sockets, and FetchMetered has each byte paid for as it comes. Otherwise
+  // SourceReads pays for whole rows.
+  [[nodiscard]] virtual bool is_metered() const { return false; }
+  // As Fetch. `meter`: who pays.
+  virtual void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                            std::shared_ptr<remote::Meter> /*meter*/) const {
+    Fetch(ask, rows, std::move(sink));
+  }
   // Answers every open row (kUnavailable) before it returns, or has a task of the io executor do
   // it next. Later ones are answered at once. Idempotent; does not wait.
   virtual void Stop() {}

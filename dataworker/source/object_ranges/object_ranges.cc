@@ -51,8 +51,16 @@ class ObjectRanges final : public Source {
     return std::nullopt;
   }
   void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const override {
-    auto call = std::make_shared<Call>(
-        Call{state_, std::move(sink), {rows.begin(), rows.end()}, state_->versions.Now()});
+    FetchMetered(ask, rows, std::move(sink), nullptr);
+  }
+  [[nodiscard]] bool is_metered() const override { return true; }
+  void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                    std::shared_ptr<remote::Meter> meter) const override {
+    auto call = std::make_shared<Call>(Call{state_,
+                                            std::move(sink),
+                                            {rows.begin(), rows.end()},
+                                            state_->versions.Now(),
+                                            std::move(meter)});
     std::vector<std::size_t> valid;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (Status refused = Refuse(ask, rows[i]); !refused.ok()) {
@@ -114,6 +122,7 @@ class ObjectRanges final : public Source {
     Sink sink;
     std::vector<std::int64_t> rows;
     SteadyTime asked;
+    std::shared_ptr<remote::Meter> meter;
 
     [[nodiscard]] wire::RangeTableView::Range At(std::size_t index) const {
       return state->table.At(rows[index]);
@@ -149,13 +158,16 @@ class ObjectRanges final : public Source {
     answer.valid_for = version.empty() ? Duration(0) : valid_for;
   }
 
-  static ObjectRequest RequestFor(State& state, std::int64_t shard, What what, FileRange range) {
+  static ObjectRequest RequestFor(const Call& call, std::int64_t shard, What what,
+                                  FileRange range) {
+    State& state = *call.state;
     return {.store = state.store,
             .url = *state.store->UrlOf(state.table.Shard(shard)),  // Refuse looked at it
             .what = what,
             .bytes = range.size,
             .first = range.first,
-            .owner = &state};
+            .owner = &state,
+            .meter = call.meter};
   }
 
   static void Identify(const CallPtr& call, const std::vector<std::size_t>& indexes) {
@@ -167,7 +179,7 @@ class ObjectRanges final : public Source {
         AnswerIdentities(*call, shard, its, known->version, known->valid_for);
         continue;
       }
-      state.client.Begin(RequestFor(state, shard, What::kHead, {}),
+      state.client.Begin(RequestFor(*call, shard, What::kHead, {}),
                          [call, shard, its = std::move(its)](ObjectAnswer came) {
                            OnHead(*call, shard, its, std::move(came));
                          });
@@ -200,7 +212,7 @@ class ObjectRanges final : public Source {
     const wire::RangeTableView::Range range = call->At(index);
     const std::size_t wanted = std::min<std::size_t>(bytes, range.size);
     State& state = *call->state;
-    state.client.Begin(RequestFor(state, range.shard, What::kRange, {range.first, wanted}),
+    state.client.Begin(RequestFor(*call, range.shard, What::kRange, {range.first, wanted}),
                        [call, index, wanted, read_before](ObjectAnswer came) {
                          OnHeader(call, index, wanted, read_before, std::move(came));
                        });
@@ -247,7 +259,7 @@ class ObjectRanges final : public Source {
 
   static void Read(const CallPtr& call, RangeRun run) {
     State& state = *call->state;
-    ObjectRequest request = RequestFor(state, run.shard, What::kRange, run.span);
+    ObjectRequest request = RequestFor(*call, run.shard, What::kRange, run.span);
     state.client.Begin(std::move(request), [call, run = std::move(run)](ObjectAnswer came) {
       OnRun(*call, run, std::move(came));
     });

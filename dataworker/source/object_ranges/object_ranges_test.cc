@@ -115,6 +115,19 @@ TEST_F(ObjectRangesSource, TheIdentityIsOfTheStoreThatAnswered) {
   EXPECT_EQ(answer.sample.content, IdentityOfRange(IdentityOfObject(*url, listed_), {4, 8}));
 }
 
+TEST_F(ObjectRangesSource, TheMeterPaysForAllThatIsReceived) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  EXPECT_TRUE((*source)->is_metered());
+  for (const Ask ask : {Ask::kIdentity, Ask::kSpec, Ask::kBytes}) {
+    const auto meter = std::make_shared<CountingMeter>();
+    const Answers answers(**source, ask, {1}, meter);
+    ASSERT_TRUE(answers.Wait(0).status.ok());
+    EXPECT_GT(meter->paid, ask == Ask::kIdentity ? 0 : 8);
+    EXPECT_LT(meter->paid, 500) << "a head, and the range";
+  }
+}
+
 TEST_F(ObjectRangesSource, ManyRowsOfAShardAskForItsVersionOnceAndForAsLongAsItHolds) {
   const auto source = Make({{"valid_seconds", std::int64_t{7}}});
   ASSERT_TRUE(source.ok()) << source.status().ToString();

@@ -45,9 +45,14 @@ class Objects final : public Source {
     return std::nullopt;
   }
   void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const override {
+    FetchMetered(ask, rows, std::move(sink), nullptr);
+  }
+  [[nodiscard]] bool is_metered() const override { return true; }
+  void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                    std::shared_ptr<remote::Meter> meter) const override {
     const auto shared = std::make_shared<const Sink>(std::move(sink));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      Begin({state_, shared, i, ask, {}, 0, 0}, rows[i]);
+      Begin({state_, shared, meter, i, ask, {}, 0, 0}, rows[i]);
     }
     if (state_->stopped) state_->client.Cancel(state_.get());  // Stop came in between
   }
@@ -81,6 +86,7 @@ class Objects final : public Source {
   struct Open {
     std::shared_ptr<State> state;
     std::shared_ptr<const Sink> sink;
+    std::shared_ptr<remote::Meter> meter;
     std::size_t index = 0;
     Ask ask = Ask::kBytes;
     remote::ObjectUrl url;
@@ -108,7 +114,8 @@ class Objects final : public Source {
   }
   static void Request(Open open) {
     State& state = *open.state;
-    ObjectRequest request{.store = state.store, .url = open.url, .owner = &state};
+    ObjectRequest request{
+        .store = state.store, .url = open.url, .owner = &state, .meter = open.meter};
     switch (open.ask) {
       case Ask::kIdentity:
         request.what = What::kHead;
