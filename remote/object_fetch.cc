@@ -12,6 +12,7 @@ using What = ObjectRequest::What;
 }  // namespace
 
 std::string ObjectFetch::RangeOf(const Part& part) {
+  if (part.asks_why) return "bytes=0-0";
   if (!part.has_range) return {};
   return "bytes=" + std::to_string(part.range.first) + "-" +
          std::to_string(part.range.first + part.range.size - 1);
@@ -70,6 +71,7 @@ Failure ObjectFetch::NoteVersion(const ResponseHead& head) {
 }
 
 Failure ObjectFetch::OnHead(Part& part, const ResponseHead& head) {
+  if (part.asks_why) return OnNoReason(part);
   // A try that failed left the version of before: the object may be another one now.
   if (parts_ == 1) noted_ = false;
   if (const Failure failure = NoteVersion(head); failure != Failure::kNone) return failure;

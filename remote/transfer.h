@@ -45,7 +45,7 @@ class Transfer {
   // The transfer of a handle of libcurl's.
   static Transfer* Of(CURL* handle);
 
-  // How it ended, after libcurl said so.
+  // How it ended, after libcurl said so; without what only the caller can tell.
   [[nodiscard]] Outcome End(CURLcode code) const;
   [[nodiscard]] const ResponseHead& head() const { return head_; }
   // Where a redirect leads; empty: it is none.

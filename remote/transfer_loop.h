@@ -18,6 +18,7 @@
 #include "remote/object_fetch.h"
 #include "remote/options.h"
 #include "remote/retry.h"
+#include "remote/store_lessons.h"
 #include "remote/transfer.h"
 
 namespace headrace::remote {
@@ -49,6 +50,7 @@ class TransferLoop {
     ObjectUrl url;
     bool is_signed = false;
     std::uint64_t credentials = 0;  // generation of those that signed it
+    std::string region = {};        // that it was asked in; empty: there are none
   };
   struct Running {
     Job job;
@@ -81,12 +83,12 @@ class TransferLoop {
   Result<Transfer::Call> CallOf(Job& job);
   void TakeEnded();
   void OnEnded(Running ended, CURLcode code);
-  [[nodiscard]] std::string CodeWithoutBody(int status, const ResponseHead& head) const;
+  void Complete(Outcome& outcome, const Job& job, const ResponseHead& head) const;
   // False: it leads nowhere that we go.
   bool Follow(Job& job, const std::string& target);
   void TryAgain(Job job, const Outcome& outcome, Verdict verdict, const ResponseHead& head);
-  [[nodiscard]] Status Failed(const Job& job, const Outcome& outcome,
-                              const ResponseHead& head) const;
+  // Puts right what a refusal told of, and asks anew.
+  void Remedy(Job job, const Outcome& outcome, Verdict verdict, const ResponseHead& head);
   void DropStale();
   [[nodiscard]] double Draw();
 
@@ -99,7 +101,7 @@ class TransferLoop {
   RetryBudget budget_;
   CredentialKeeper keeper_;
   std::unique_ptr<Asking> asking_;  // empty: nobody is asked
-  std::int64_t ahead_millis_ = 0;   // of stores' clocks to ours
+  StoreLessons lessons_;
   std::uint64_t drawn_ = 0;
 };
 
