@@ -31,7 +31,8 @@ class ObjectFetch {
     int redirects = 0;
     std::optional<ObjectUrl> redirected;  // to this
     Remedies done;
-    bool asks_why = false;  // of a HEAD: this try is a GET of one byte
+    bool asks_why = false;   // of a HEAD: this try is a GET of one byte
+    bool asks_size = false;  // of a range: this try is a HEAD
   };
 
   // `part_bytes`: objects of more than two such parts are read in parts.
@@ -45,6 +46,10 @@ class ObjectFetch {
   // Parts that have not begun; each is given once until it is asked for again.
   [[nodiscard]] std::vector<std::shared_ptr<Part>> TakeParts() {
     return std::exchange(unbegun_, {});
+  }
+  // A try is a HEAD, and no GET.
+  [[nodiscard]] bool IsHead(const Part& part) const {
+    return request_.what == ObjectRequest::What::kHead ? !part.asks_why : part.asks_size;
   }
   // The value of the Range header, and of If-Match; empty: none.
   [[nodiscard]] static std::string RangeOf(const Part& part);

@@ -70,6 +70,7 @@ Verdict Judge(const Outcome& outcome, const RetryRules& rules, int tries, const 
     return once(Verdict::kAgainRenewed, done.renewed);
   }
   if (outcome.code == "RequestTimeTooSkewed") return once(Verdict::kAgainInTime, done.timed);
+  if (outcome.beyond) return once(Verdict::kAgainForSize, done.asked_size);
   return outcome.untold ? once(Verdict::kAgainForCode, done.asked_why) : Verdict::kFailed;
 }
 
@@ -83,6 +84,8 @@ bool NoteRemedy(Verdict verdict, Remedies& done) {
       return done.moved = true;
     case Verdict::kAgainForCode:
       return done.asked_why = true;
+    case Verdict::kAgainForSize:
+      return done.asked_size = true;
     case Verdict::kDone:
     case Verdict::kAgain:
     case Verdict::kAgainFromStart:

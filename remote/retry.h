@@ -26,6 +26,7 @@ struct Outcome {
   std::string code;     // <Code> of S3's errors
   std::string region;   // of the bucket, if it is another than was asked in
   bool untold = false;  // a refusal that may be put right, but has no body to say how
+  bool beyond = false;  // a range after the object's end, and the size is not told
   std::optional<Duration> retry_after;  // as the store says
 };
 
@@ -38,13 +39,14 @@ enum class Verdict : std::uint8_t {
   kAgainInTime,     // with the store's time
   kAgainInRegion,   // in the bucket's region
   kAgainForCode,    // a HEAD's refusal has no body: a GET of one byte is told why
+  kAgainForSize,    // by a HEAD
   kFailed,
 };
 
 // What was put right for a request after a refusal: each once, since a second refusal means something
 // else.
 struct Remedies {
-  bool renewed = false, timed = false, moved = false, asked_why = false;
+  bool renewed = false, timed = false, moved = false, asked_why = false, asked_size = false;
 };
 
 struct RetryRules {

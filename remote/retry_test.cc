@@ -43,6 +43,7 @@ TEST(Retry, WhatCanBePutRightIsOnceHoweverManyTriesWereBefore) {
     of({.status = status, .region = "eu-west-1"}, Verdict::kAgainInRegion);
   }
   of({.status = 400, .untold = true}, Verdict::kAgainForCode);
+  of({.status = 416, .beyond = true}, Verdict::kAgainForSize);
   EXPECT_EQ(Of(403, "AccessDenied"), Verdict::kFailed);
   EXPECT_EQ(Of(403, "SignatureDoesNotMatch"), Verdict::kFailed);
   EXPECT_EQ(Judge({.status = 404, .region = "eu-west-1"}, {}, 1, {}), Verdict::kFailed);

@@ -146,6 +146,7 @@ Result<Store> Store::Make(const StoreSpec& spec) {
     return store;
   }
   store.s3_ = true;
+  store.gcs_ = gcs;
   static_assert(kS3.size() == kGcs.size());
   const std::string_view rest = std::string_view(store.base_).substr(kS3.size());
   store.bucket_ = rest.substr(0, rest.find('/'));

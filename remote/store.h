@@ -56,6 +56,8 @@ class Store {
   [[nodiscard]] const std::string& base() const { return base_; }
   // It has buckets, and speaks as S3 does.
   [[nodiscard]] bool s3() const { return s3_; }
+  // Its answers have checksums if they are asked for.
+  [[nodiscard]] bool asks_for_checksums() const { return s3_ && !gcs_; }
   // Requests are to be signed.
   [[nodiscard]] bool is_signed() const { return s3_ && !anonymous_; }
   [[nodiscard]] const std::string& region() const { return region_; }
@@ -74,6 +76,7 @@ class Store {
 
   std::string base_;
   bool s3_ = false;
+  bool gcs_ = false;
   bool anonymous_ = false;
   bool aws_ = false;  // its host is that of its region
   std::string region_;

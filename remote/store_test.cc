@@ -39,7 +39,7 @@ TEST(Store, GcsIsSpokenToAsS3) {
   EXPECT_EQ(UrlOf({.base = "gs://my_data.x/train"}, "gs://my_data.x/train/a b"),
             "https://storage.googleapis.com/my_data.x/train/a%20b");
   const Store store = *Store::Make({.base = "gs://data"});
-  EXPECT_TRUE(store.s3() && store.is_signed());
+  EXPECT_TRUE(store.s3() && store.is_signed() && !store.asks_for_checksums());
   EXPECT_EQ(store.region(), "auto");
   EXPECT_EQ(store.bucket(), "data");
   EXPECT_EQ(UrlOf({.base = "gs://data", .addressing = "virtual"}, "gs://data/x"),

@@ -68,6 +68,7 @@ void TransferLoop::Line(Job job) {
   const Store& store = *job.fetch->request().store;
   if (job.part->redirected) {
     job.url = *job.part->redirected;
+    job.region.clear();  // what answers there knows nothing of the bucket
   } else if (store.s3()) {
     job.region = lessons_.RegionOf(store);
     job.url = store.InRegion(job.fetch->request().url, job.region);
@@ -199,7 +200,7 @@ Result<Transfer::Call> TransferLoop::CallOf(Job& job) {
                   Detail::kNotAllowed);
   }
   Transfer::Call call{.url = job.url,
-                      .head_only = request.what == What::kHead && !job.part->asks_why,
+                      .head_only = job.fetch->IsHead(*job.part),
                       .headers = {},
                       .limits = options_.limits,
                       .ca_file = options_.ca_file};
@@ -215,7 +216,7 @@ Result<Transfer::Call> TransferLoop::CallOf(Job& job) {
     sent.headers.emplace_back("if-match", std::move(match));
   }
   const Store& store = *request.store;
-  if (store.s3() && request.what == What::kWhole && !job.part->has_range) {
+  if (store.asks_for_checksums() && request.what == What::kWhole && !job.part->has_range) {
     sent.headers.emplace_back("x-amz-checksum-mode", "ENABLED");
   }
   const std::optional<Credentials>& credentials = keeper_.credentials();
@@ -291,8 +292,8 @@ void TransferLoop::Complete(Outcome& outcome, const Job& job, const ResponseHead
     outcome.failure = ObjectFetch::OnNoReason(*job.part);
     outcome.status = 0;
   }
-  const bool is_head = job.fetch->request().what == What::kHead && !job.part->asks_why;
-  if (!is_head || !job.is_signed || !outcome.code.empty()) return;
+  outcome.beyond = outcome.status == 416 && job.fetch->is_piece();
+  if (!job.fetch->IsHead(*job.part) || !job.is_signed || !outcome.code.empty()) return;
   const std::int64_t ours =
       options_.clock->WallMillis() + lessons_.AheadOf(*job.fetch->request().store);
   const bool skewed = head.date_millis && std::abs(*head.date_millis - ours) > kMostSkewMillis;
@@ -357,6 +358,7 @@ void TransferLoop::Remedy(Job job, const Outcome& outcome, Verdict verdict,
   }
   if (verdict == Verdict::kAgainInRegion) lessons_.LearnRegion(store, outcome.region);
   job.part->asks_why = verdict == Verdict::kAgainForCode;
+  job.part->asks_size = verdict == Verdict::kAgainForSize;
   job.part->redirected.reset();
   job.part->redirects = 0;
   Line(std::move(job));
