@@ -39,7 +39,7 @@ def open_dataset(
 ) -> "ObjectFolder | ShardDataset | Subset[Any]":
     """Images in a bucket or on a web server, or in tars anywhere, as a map-style data set.
 
-    A URL, "s3://bucket/prefix" or "https://host/path": the images below it, one folder for each class,
+    A URL, "s3://bucket/prefix", "gs://..." or "https://host/path": the images below it, one folder a class,
     samples and order as torchvision's ImageFolder of a copy on disk. A bucket is listed, unless `names`
     or `index` say which objects there are: names below `url`, or the name of an object that has one in
     each line. Over https one of them is needed.
@@ -124,7 +124,7 @@ def _check_endings(shards: list[str]) -> None:
             )
         if not name.endswith(_SHARDS):
             raise ValueError(
-                f"{name}: open_dataset takes tars (.tar) and folders of objects (s3://, https://); "
+                f"{name}: open_dataset takes tars (.tar) and folders of objects (s3://, gs://, https://); "
                 "a folder on disk is torchvision's ImageFolder"
             )
 
@@ -133,7 +133,7 @@ def _base_of(shards: list[str]) -> str:
     """The folder that all lie in. Raises ValueError: they are in several stores."""
     base = folder_of([plain_start(name) for name in shards])
     scheme, _, rest = base.partition("://")
-    if scheme not in ("s3", "https", "http") or "/" not in rest:
+    if scheme not in ("s3", "gs", "https", "http") or "/" not in rest:
         raise ValueError(
             f"tars of one data set lie in one bucket or on one host, not {shards[0]}, ..."
         )
