@@ -54,8 +54,8 @@ class ObjectReader {
           store_->s3() ? store_->BucketUrl("") : Check(store_->UrlOf(store_->base()));
       allowed.push_back(std::string(url.tls ? "https://" : "http://").append(url.Authority()));
     }
-    client_ = std::make_unique<remote::ObjectClient>(
-        Check(remote::OptionsOfProcess(std::move(allowed))));
+    client_ =
+        std::make_unique<remote::ObjectClient>(Check(remote::OptionsOfProcess(std::move(allowed))));
   }
 
   [[nodiscard]] const std::string& base() const { return store_->base(); }
