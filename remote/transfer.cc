@@ -193,7 +193,10 @@ Outcome Transfer::End(CURLcode code) const {
     outcome.failure = Failure::kForbidden;
   } else if (code == CURLE_OK || (enough_ && code == CURLE_WRITE_ERROR)) {
     outcome.status = head_.status;
-    if (!succeeds()) outcome.code = ErrorCode(error_);
+    if (!succeeds()) {
+      outcome.code = ErrorCode(error_);
+      outcome.region = head_.region.empty() ? ErrorRegion(error_) : head_.region;
+    }
   } else {
     outcome.failure = FailureOf(code);
     if (outcome.failure == Failure::kOther) outcome.code = curl_easy_strerror(code);

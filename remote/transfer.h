@@ -62,7 +62,7 @@ class Transfer {
   [[nodiscard]] CURLcode Resume() { return curl_easy_pause(handle_, CURLPAUSE_CONT); }
   // What it reads from, since its request is sent; CURL_SOCKET_BAD: that is not known.
   [[nodiscard]] curl_socket_t socket() const { return socket_; }
-  // How it ended, after libcurl said so.
+  // How it ended, after libcurl said so; without what only the caller can tell.
   [[nodiscard]] Outcome End(CURLcode code) const;
   [[nodiscard]] const ResponseHead& head() const { return head_; }
   // Where a redirect leads; empty: it is none.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "base/clock.h"
 #include "remote/intake.h"
@@ -23,6 +24,7 @@ struct TransferJob {
   ObjectUrl url;
   bool is_signed = false;
   std::uint64_t credentials = 0;  // generation of those that signed it
+  std::string region = {};        // that it was asked in; empty: there are none
   SteadyTime lined{};             // since when it waits in line
 
   // Nobody waits for it any more.

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "remote/job_failure.h"
+#include "remote/failure_text.h"
 #include "remote/sigv4.h"
 
 namespace headrace::remote {
@@ -17,6 +17,7 @@ using Failure = Outcome::Failure;
 using What = ObjectRequest::What;
 
 constexpr int kMostRedirects = 5;
+constexpr std::int64_t kMostSkewMillis = 300'000;  // S3 takes 15 minutes
 constexpr std::size_t kMostCredentialBytes = std::size_t{64} << 10;
 constexpr Duration kCredentialsWait = std::chrono::seconds(5);
 constexpr Duration kLongestWait = std::chrono::seconds(10);
@@ -77,7 +78,14 @@ void TransferLoop::TakeParts(const std::shared_ptr<ObjectFetch>& fetch, SteadyTi
 }
 
 void TransferLoop::Line(Job job) {
-  if (job.part->redirected) job.url = *job.part->redirected;
+  const Store& store = *job.fetch->request().store;
+  if (job.part->redirected) {
+    job.url = *job.part->redirected;
+    job.region.clear();  // what answers there knows nothing of the bucket
+  } else if (store.s3()) {
+    job.region = lessons_.RegionOf(store);
+    job.url = store.InRegion(job.fetch->request().url, job.region);
+  }
   job.lined = options_.clock->Now();
   hosts_[HostOf(job.url)].Push(std::move(job));
 }
@@ -231,7 +239,7 @@ Result<Transfer::Call> TransferLoop::CallOf(Job& job) {
                   Detail::kNotAllowed);
   }
   Transfer::Call call{.url = job.url,
-                      .head_only = request.what == What::kHead,
+                      .head_only = job.fetch->IsHead(*job.part),
                       .headers = {},
                       .limits = options_.limits,
                       .ca_file = options_.ca_file,
@@ -239,36 +247,29 @@ Result<Transfer::Call> TransferLoop::CallOf(Job& job) {
                       .receive_buffer = receive_buffer_,
                       .sockets = &sockets_};
   call.limits.whole = std::max(job.deadline - now, Duration(1));
-  std::vector<std::pair<std::string, std::string>> headers = {{"host", job.url.Authority()}};
+  SigningRequest sent{.method = call.head_only ? "HEAD" : "GET",
+                      .path = job.url.path,
+                      .query = job.url.query,
+                      .headers = {{"host", job.url.Authority()}}};
   if (std::string range = ObjectFetch::RangeOf(*job.part); !range.empty()) {
-    headers.emplace_back("range", std::move(range));
+    sent.headers.emplace_back("range", std::move(range));
   }
   if (std::string match = job.fetch->MatchOf(*job.part); !match.empty()) {
-    headers.emplace_back("if-match", std::move(match));
+    sent.headers.emplace_back("if-match", std::move(match));
   }
   const Store& store = *request.store;
-  if (store.s3() && request.what == What::kWhole && !job.part->has_range) {
-    headers.emplace_back("x-amz-checksum-mode", "ENABLED");
+  if (store.asks_for_checksums() && request.what == What::kWhole && !job.part->has_range) {
+    sent.headers.emplace_back("x-amz-checksum-mode", "ENABLED");
   }
   const std::optional<Credentials>& credentials = keeper_.credentials();
-  job.is_signed = WantsSignature(job) && credentials;
+  job.is_signed =
+      WantsSignature(job) && credentials && options_.rules.MaySign(job.url, credentials->key_id);
   job.credentials = keeper_.generation();
   if (job.is_signed) {
-    const std::string time = SigningTime(options_.clock->WallMillis() + ahead_millis_);
-    headers.emplace_back("x-amz-content-sha256", kEmptyHash);
-    headers.emplace_back("x-amz-date", time);
-    if (!credentials->token.empty()) {
-      headers.emplace_back("x-amz-security-token", credentials->token);
-    }
-    const std::string authorization = Authorization({.method = call.head_only ? "HEAD" : "GET",
-                                                     .path = job.url.path,
-                                                     .query = job.url.query,
-                                                     .headers = headers,
-                                                     .payload_hash = kEmptyHash},
-                                                    *credentials, store.region(), "s3", time);
-    headers.emplace_back("authorization", authorization);
+    SignHeaders(sent, *credentials, job.region,
+                options_.clock->WallMillis() + lessons_.AheadOf(store));
   }
-  for (const auto& [name, value] : headers) call.headers.push_back(name + ": " + value);
+  for (const auto& [name, value] : sent.headers) call.headers.push_back(name + ": " + value);
   return call;
 }
 
@@ -302,13 +303,10 @@ void TransferLoop::OnEnded(RunningTransfer ended, CURLcode code) {
   ObjectFetch& fetch = *job.fetch;
   Outcome outcome = ended.transfer->End(code);
   const ResponseHead& head = ended.transfer->head();
-  if (job.is_signed && outcome.code.empty()) {
-    outcome.code = CodeWithoutBody(outcome.status, head, keeper_.credentials(),
-                                   options_.clock->WallMillis() + ahead_millis_);
-  }
+  Complete(outcome, job, head);
   if (const std::string target = ended.transfer->RedirectsTo(); !target.empty()) {
     // S3 redirects where the region is wrong; a signature is of one host.
-    if (!job.is_signed && Follow(job, target)) {
+    if (!job.is_signed && outcome.region.empty() && Follow(job, target)) {
       --job.part->tries;
       Line(std::move(job));
       return;
@@ -316,7 +314,7 @@ void TransferLoop::OnEnded(RunningTransfer ended, CURLcode code) {
   }
   if (outcome.status == 416 && fetch.StartsBeyond(head)) {
     fetch.AnswerEmpty(head);
-  } else if (Judge(outcome, options_.retry, job.part->tries) == Verdict::kDone) {
+  } else if (Judge(outcome, options_.retry, job.part->tries, job.part->done) == Verdict::kDone) {
     outcome.failure = fetch.OnEnd(*job.part);
     if (outcome.failure == Failure::kNone) {
       budget_.Succeed(job.part->tries - 1);
@@ -328,8 +326,25 @@ void TransferLoop::OnEnded(RunningTransfer ended, CURLcode code) {
     fetches_.erase(&fetch);
     return;
   }
-  const Verdict verdict = Judge(outcome, options_.retry, job.part->tries);
+  const Verdict verdict = Judge(outcome, options_.retry, job.part->tries, job.part->done);
   if (verdict != Verdict::kDone) TryAgain(std::move(job), outcome, verdict, head);
+}
+
+// What follows from how it was asked. The answer to a HEAD has no body: a date far from ours is told by
+// its head, and for the rest a GET can ask.
+void TransferLoop::Complete(Outcome& outcome, const Job& job, const ResponseHead& head) const {
+  if (outcome.region == job.region || job.region.empty()) outcome.region.clear();
+  if (job.part->asks_why && outcome.status == 416) {  // an empty object, which may be read
+    outcome.failure = ObjectFetch::OnNoReason(*job.part);
+    outcome.status = 0;
+  }
+  outcome.beyond = outcome.status == 416 && job.fetch->is_piece();
+  if (!job.fetch->IsHead(*job.part) || !job.is_signed || !outcome.code.empty()) return;
+  const std::int64_t ours =
+      options_.clock->WallMillis() + lessons_.AheadOf(*job.fetch->request().store);
+  const bool skewed = head.date_millis && std::abs(*head.date_millis - ours) > kMostSkewMillis;
+  if (outcome.status == 403 && skewed) outcome.code = "RequestTimeTooSkewed";
+  outcome.untold = outcome.status == 400;
 }
 
 bool TransferLoop::Follow(Job& job, const std::string& target) {
@@ -351,13 +366,19 @@ void TransferLoop::TryAgain(Job job, const Outcome& outcome, Verdict verdict,
   } else if (fetch.ignores_ranges()) {
     fetch.Fail(Unsupported(fetch.request().url.Name() +
                            ": the store sends whole objects whatever range is asked for"));
+  } else if (NoteRemedy(verdict, job.part->done)) {
+    --job.part->tries;
+    Remedy(std::move(job), outcome, verdict, head);
+    return;
   } else if (verdict == Verdict::kFailed || now + pause >= job.deadline || !budget_.Take()) {
-    fetch.Fail(FailureOf(job, outcome, head, options_.rules));
+    fetch.Fail(ExplainFailure(outcome, {.request = fetch.request(),
+                                        .host = job.url.host,
+                                        .region = job.region,
+                                        .is_signed = job.is_signed,
+                                        .tries = job.part->tries,
+                                        .rules = options_.rules,
+                                        .credentials = keeper_.credentials()}));
   } else {
-    if (verdict == Verdict::kAgainRenewed) keeper_.Renew(job.credentials);
-    if (verdict == Verdict::kAgainInTime && head.date_millis) {
-      ahead_millis_ = *head.date_millis - options_.clock->WallMillis();
-    }
     job.part->redirected.reset();
     job.part->redirects = 0;
     if (verdict == Verdict::kAgainFromStart || outcome.failure == Failure::kDamaged) {
@@ -375,6 +396,21 @@ void TransferLoop::TryAgain(Job job, const Outcome& outcome, Verdict verdict,
     return;
   }
   fetches_.erase(&fetch);
+}
+
+void TransferLoop::Remedy(Job job, const Outcome& outcome, Verdict verdict,
+                          const ResponseHead& head) {
+  const Store& store = *job.fetch->request().store;
+  if (verdict == Verdict::kAgainRenewed) keeper_.Renew(job.credentials);
+  if (verdict == Verdict::kAgainInTime && head.date_millis) {
+    lessons_.LearnClock(store, *head.date_millis, options_.clock->WallMillis());
+  }
+  if (verdict == Verdict::kAgainInRegion) lessons_.LearnRegion(store, outcome.region);
+  job.part->asks_why = verdict == Verdict::kAgainForCode;
+  job.part->asks_size = verdict == Verdict::kAgainForSize;
+  job.part->redirected.reset();
+  job.part->redirects = 0;
+  Line(std::move(job));
 }
 
 // Lets go of what nobody waits for any more.

@@ -20,6 +20,7 @@
 #include "remote/pace.h"
 #include "remote/retry.h"
 #include "remote/socket_table.h"
+#include "remote/store_lessons.h"
 #include "remote/transfer.h"
 #include "remote/transfer_job.h"
 
@@ -69,9 +70,12 @@ class TransferLoop {
   void TakeEnded();
   RunningTransfer TakeRunning(CURL* handle);
   void OnEnded(RunningTransfer ended, CURLcode code);
+  void Complete(Outcome& outcome, const Job& job, const ResponseHead& head) const;
   // False: it leads nowhere that we go.
   bool Follow(Job& job, const std::string& target);
   void TryAgain(Job job, const Outcome& outcome, Verdict verdict, const ResponseHead& head);
+  // Puts right what a refusal told of, and asks anew.
+  void Remedy(Job job, const Outcome& outcome, Verdict verdict, const ResponseHead& head);
   void DropStale();
   [[nodiscard]] double Draw();
 
@@ -88,7 +92,7 @@ class TransferLoop {
   RetryBudget budget_;
   CredentialKeeper keeper_;
   std::unique_ptr<Asking> asking_;  // empty: nobody is asked
-  std::int64_t ahead_millis_ = 0;   // of stores' clocks to ours
+  StoreLessons lessons_;
   std::uint64_t drawn_ = 0;
 };
 

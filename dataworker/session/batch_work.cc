@@ -106,6 +106,7 @@ void BatchWork::AwaitInputs(std::vector<Unit> units, WorkQueue::Place place) {
   SampleInputs::Parts parts{setup_.reads, setup_.asker, nullptr, {}, setup_.clock};
   if (cached.form != CacheForm::kNone) parts.cache = setup_.cache;
   parts.form = cached.entry;
+  parts.first_ask = setup_.first_ask;
   auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
   SampleInputs::Get(std::move(parts), std::move(samples),
                     [self, place, waiting = std::make_shared<std::vector<Unit>>(std::move(units))](

@@ -41,6 +41,7 @@ class BatchWork final : public Work {
     SteadyTime received;
     std::shared_ptr<SourceReads> reads = {};  // and who asks them
     SourceReads::Asker asker = {};
+    std::shared_ptr<FirstAsk> first_ask = {};  // nullptr: see SampleInputs
     // Queues the rest of a unit that waited for a slow tier or a source; any thread.
     std::function<void(std::shared_ptr<Work>, WorkQueue::Place)> resume = {};
   };

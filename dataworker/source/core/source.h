@@ -108,6 +108,10 @@ class Source {
   // It may change from call to call.
   [[nodiscard]] virtual bool waits() const = 0;
 
+  // Its identity takes as long as its bytes, and was not asked for before: whoever expects to need the
+  // bytes asks for them alone.
+  [[nodiscard]] virtual bool is_far_and_new(std::int64_t /*row*/) const { return false; }
+
   // Answers if that takes no wait for a device or a peer; nullopt: it would, ask Fetch. Bytes may
   // lie in `buffer`: they are valid until its next use.
   [[nodiscard]] virtual std::optional<RowAnswer> Now(Ask ask, std::int64_t row,

@@ -49,7 +49,7 @@ def encode_packed_file_table(root: str, pool: Buffer, ends: Buffer, labels: Buff
 
 @final
 class ObjectReader:
-    """Reads the objects below a base ("s3://bucket/prefix", "https://host/path") with this process's
+    """Reads the objects below a base ("s3://bucket/prefix", "gs://...", "https://host/path") with this process's
     AWS credentials. Its calls wait, without the GIL. Of one process: after a fork, make another."""
 
     def __init__(

@@ -104,7 +104,7 @@ def _base_of(shards: list[str]) -> str:
     """The folder that all lie in. Raises ValueError: no place that is known."""
     base = folder_of([plain_start(name) for name in shards])
     scheme, _, rest = base.partition("://")
-    if scheme not in ("s3", "https", "http") or "/" not in rest:
+    if scheme not in ("s3", "gs", "https", "http") or "/" not in rest:
         raise ValueError(
             f"{shards[0]}: shards lie in files, in a bucket (s3://) or on a web server"
         )

@@ -38,7 +38,7 @@ def open_dataset(
 ) -> "ObjectFolder | ShardDataset | Subset[Any] | ConcatDataset[Any]":
     """Images in a bucket or on a web server, or in tars, zips or LMDB, as a map-style data set.
 
-    A URL, "s3://bucket/prefix" or "https://host/path": the images below it, one folder for each class,
+    A URL, "s3://bucket/prefix", "gs://..." or "https://host/path": the images below it, one folder a class,
     samples and order as torchvision's ImageFolder of a copy on disk. A bucket is listed, unless `names`
     or `index` say which objects there are: names below `url`, or the name of an object that has one in
     each line. Over https one of them is needed.
@@ -116,7 +116,7 @@ def open_dataset(
     if not host_of(said[0]):
         raise ValueError(
             f"{said[0]}: open_dataset takes tars (.tar), zips (.zip), LMDB (.lmdb, or lmdb:/path), Parquet "
-            "(.parquet) and folders of objects (s3://, https://); a folder on disk is torchvision's ImageFolder"
+            "(.parquet) and folders of objects (s3://, gs://, https://); a folder on disk is torchvision's ImageFolder"
         )
     if any(value != _DEFAULTS[name] for name, value in shard.items()):
         raise ValueError("image=, target=, label=, folder= and keep_index= are of shards")
