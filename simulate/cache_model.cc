@@ -45,10 +45,11 @@ void CacheModel::SetQuotas(std::span<const std::size_t> datasets, std::span<cons
   for (std::size_t i = 0; i < datasets.size(); ++i) quota_[datasets[i]] = bytes[i];
 }
 
-void CacheModel::SetFills(std::span<const std::size_t> datasets, double bytes_per_second) {
+void CacheModel::SetFills(std::span<const std::size_t> datasets,
+                          std::span<const double> bytes_per_second) {
   for (const std::size_t d : filled_) fill_[d] = 0;
   filled_.assign(datasets.begin(), datasets.end());
-  for (const std::size_t d : filled_) fill_[d] = bytes_per_second;
+  for (std::size_t i = 0; i < filled_.size(); ++i) fill_[filled_[i]] = bytes_per_second[i];
 }
 
 void CacheModel::Evict(double needed) {

@@ -39,9 +39,9 @@ class CacheModel {
   // Sets quotas, as positions of data sets and bytes; all others get 0. Bytes over a quota stay
   // until the room is needed. REQUIRES: their sum is at most the capacity.
   void SetQuotas(std::span<const std::size_t> datasets, std::span<const double> bytes);
-  // Bytes/s that are read for these data sets beside what readers read, for as long as their quotas have
-  // room. All others get 0.
-  void SetFills(std::span<const std::size_t> datasets, double bytes_per_second);
+  // Bytes/s that these data sets gain beside what readers read, for as long as their quotas have room. All
+  // others get 0.
+  void SetFills(std::span<const std::size_t> datasets, std::span<const double> bytes_per_second);
   // Moves on by `dt` seconds in which the readers read at their rates. REQUIRES: `readers` has
   // every reader of this step.
   void Advance(double dt, std::span<Reading* const> readers);

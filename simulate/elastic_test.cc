@@ -35,7 +35,7 @@ struct Scene {
 Job Reader(std::int32_t dataset, double bytes_per_second) {
   Job job = TestJob(0, 1, 1, 0);
   job.dataset = dataset;
-  job.sample_bytes = kSampleBytes;
+  job.sample_bytes = job.entry_bytes = kSampleBytes;
   job.batch = bytes_per_second / kSampleBytes;
   job.input_core_s = 1e-4 * job.batch;
   job.hit_core_s = 1e-5 * job.batch;

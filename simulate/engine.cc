@@ -195,15 +195,24 @@ class Engine {
     fill_rate_ = 0;
     fills_.clear();
     if (!options_.fill || std::isinf(cluster_.source_rate)) return;
+    if (cache_.capacity() <= 0) return;
     double idle = cluster_.source_rate;
-    for (const Reading* reader : readers_) {
-      idle -= reader->rate * (1 - reader->hit);
-      const std::size_t d = reader->dataset;
-      if (cache_.Fills(d) && std::ranges::find(fills_, d) == fills_.end()) fills_.push_back(d);
+    std::vector<double> kept;  // bytes that the cache gains with each that is read
+    for (const std::size_t i : running_) {
+      const Job& job = jobs_[i].job();
+      if (job.dataset < 0) continue;
+      idle -= jobs_[i].rate * job.sample_bytes * (1 - jobs_[i].hit);
+      const std::size_t d = jobs_[i].reading.dataset;
+      if (job.sample_bytes <= 0 || !cache_.Fills(d)) continue;
+      if (std::ranges::find(fills_, d) != fills_.end()) continue;
+      fills_.push_back(d);
+      kept.push_back(job.entry_bytes / job.sample_bytes);
     }
     if (idle <= 0) fills_.clear();
+    kept.resize(fills_.size());
     if (!fills_.empty()) fill_rate_ = idle / static_cast<double>(fills_.size());
-    cache_.SetFills(fills_, fill_rate_);
+    for (double& each : kept) each *= fill_rate_;
+    cache_.SetFills(fills_, kept);
   }
 
   // With noise no two periods are equal, so all of them are simulated.
