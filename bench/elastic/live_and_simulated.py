@@ -35,10 +35,10 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("the source binds, half of the data fits", 2, 0.5, 12e6, (440, 220)),
-    Setting("the source binds, no cache", 2, 0, 16e6, (220, 110)),
-    Setting("cores bind, no cache", 0.8, 0, 0, (660, 330)),
-    Setting("cores and source, three quarters fit", 0.8, 0.75, 20e6, (660, 330)),
+    Setting("the source binds, half of the data fits", 2, 0.5, 12e6, (1760, 880)),
+    Setting("the source binds, no cache", 2, 0, 16e6, (660, 330)),
+    Setting("cores bind, no cache", 0.8, 0, 0, (2000, 1000)),
+    Setting("cores and source, three quarters fit", 0.8, 0.75, 20e6, (2000, 1000)),
 )
 STEPS_S = (0.015, 0.06)  # of the hungry job and of the light one
 CALIBRATION_S = 14.0
@@ -57,16 +57,21 @@ def main() -> None:
     photos = harness.describe_photos(args.data)
     with tempfile.TemporaryDirectory(dir=args.data.parent) as folder:
         halves = divide(args.data, pathlib.Path(folder))
-        terms = [calibrate(half, step) for half, step in zip(halves, STEPS_S, strict=True)]
-        print(terms)
+        terms = {
+            cores: [
+                calibrate(half, step, cores) for half, step in zip(halves, STEPS_S, strict=True)
+            ]
+            for cores in sorted({setting.cores for setting in SETTINGS})
+        }
+        print(terms, flush=True)
         live: dict[str, list[dict]] = {setting.name: [] for setting in SETTINGS}
         for _ in range(args.runs):
             for setting in SETTINGS:
-                live[setting.name].append(run_live(args, halves, terms, setting))
+                live[setting.name].append(run_live(args, halves, terms[setting.cores], setting))
                 print(setting.name, live[setting.name][-1], flush=True)
         cells = []
         for setting in SETTINGS:
-            simulated = simulate(args, pathlib.Path(folder), terms, setting)
+            simulated = simulate(args, pathlib.Path(folder), terms[setting.cores], setting)
             cells.append(
                 {"setting": dataclasses.asdict(setting), "simulated_s": simulated}
                 | {"live_s": [each["ends_s"] for each in live[setting.name]]}
@@ -80,7 +85,11 @@ def main() -> None:
         "live_and_simulated",
         "Two jobs on four workers, live and simulated",
         rows,
-        {"photos": photos, "terms": terms, "cells": cells},
+        {
+            "photos": photos,
+            "terms": {str(cores): each for cores, each in terms.items()},
+            "cells": cells,
+        },
     )
 
 
@@ -94,33 +103,48 @@ def divide(data: pathlib.Path, folder: pathlib.Path) -> tuple[pathlib.Path, path
     return halves
 
 
-def calibrate(data: pathlib.Path, step: float) -> dict:
-    """The terms of one job on `data`, whose trainer computes `step` seconds a batch."""
+def limits_of(cores: float) -> list[clusters.CpuLimit | None]:
+    """A bound of each worker's CPU; None where there are as many cores as the host has."""
+    if cores >= os.cpu_count():
+        return [None] * WORKERS
+    return [clusters.CpuLimit(f"worker-{k}", cores / WORKERS) for k in range(WORKERS)]
+
+
+def calibrate(data: pathlib.Path, step: float, cores: float) -> dict:
+    """The terms of one job on `data`, whose trainer computes `step` seconds a batch.
+
+    What a sample costs is all that the workers' processes take, on workers of the same size."""
     samples = sum(1 for path in data.rglob("*") if path.is_file())
-    missed = run_alone(data, step, 0)
-    whole = run_alone(data, step, 4 << 30)
+    missed = run_alone(data, step, 0, cores)
+    whole = run_alone(data, step, 4 << 30, cores)
     return {
         "samples": samples,
         "step_s": BATCH * whole["step_s"] / whole["samples"],
-        "miss_cost": missed["miss_cpu_s"] / missed["misses"],
-        "hit_cost": whole["hit_cpu_s"] / whole["hits"],
+        "miss_cost": missed["cpu_s"] / missed["misses"],
+        "hit_cost": whole["cpu_s"] / whole["hits"],
         "sample_bytes": missed["source_bytes"] / missed["misses"],
         "decoded_bytes": whole["cache_bytes"] / samples,
     }
 
 
-def run_alone(data: pathlib.Path, step: float, cache: int) -> dict:
-    with clusters.Cluster() as cluster:
-        for _ in range(WORKERS):
-            cluster.worker("--threads", "1", "--cache", str(cache // WORKERS))
-        trainer = start(cluster, data, step, 0, CALIBRATION_S)
-        trainer.go()
-        time.sleep(WARM_S)
-        before = counters(cluster)
-        time.sleep(CALIBRATION_S - WARM_S - 1)
-        after = counters(cluster)
-        cached = sum(each["cache_bytes"] for each in cluster.show("workers")["workers"])
-        trainer.result()
+def run_alone(data: pathlib.Path, step: float, cache: int, cores: float) -> dict:
+    limits = limits_of(cores)
+    try:
+        with clusters.Cluster() as cluster:
+            for limit in limits:
+                cluster.worker("--threads", "1", "--cache", str(cache // WORKERS), limit=limit)
+            trainer = start(cluster, data, step, 0, CALIBRATION_S)
+            trainer.go()
+            time.sleep(WARM_S)
+            before = counters(cluster)
+            time.sleep(CALIBRATION_S - WARM_S - 1)
+            after = counters(cluster)
+            cached = sum(each["cache_bytes"] for each in cluster.show("workers")["workers"])
+            trainer.result()
+    finally:
+        for limit in limits:
+            if limit:
+                limit.close()
     grown = {key: after[key] - before[key] for key in before}
     return {**grown, "cache_bytes": cached}
 
@@ -148,8 +172,7 @@ def counters(cluster: clusters.Cluster) -> dict:
         "step_s": session["step_seconds"],
         "hits": session["hit_samples"],
         "misses": session["miss_samples"],
-        "hit_cpu_s": session["hit_cpu_seconds"],
-        "miss_cpu_s": session["miss_cpu_seconds"],
+        "cpu_s": sum(each["cpu_seconds"] for each in cluster.show("workers")["workers"]),
         "source_bytes": session["source_bytes"],
     }
 
@@ -160,18 +183,15 @@ def cache_bytes(terms: list[dict], setting: Setting) -> float:
 
 def run_live(args: argparse.Namespace, halves: tuple, terms: list[dict], setting: Setting) -> dict:
     """When each job has taken its steps, in seconds since both began."""
-    limits = [
-        clusters.CpuLimit(f"worker-{k}", setting.cores / WORKERS)
-        for k in range(WORKERS if setting.cores < os.cpu_count() else 0)
-    ]
+    limits = limits_of(setting.cores)
     options = ["--threads", "1", "--cache", str(int(cache_bytes(terms, setting)) // WORKERS)]
     coordinator = ["--policy", args.policy]
     if setting.source:
         coordinator += ["--source-bytes-per-second", str(int(setting.source))]
     try:
         with clusters.Cluster(*coordinator) as cluster:
-            for k in range(WORKERS):
-                cluster.worker(*options, limit=limits[k] if limits else None)
+            for limit in limits:
+                cluster.worker(*options, limit=limit)
             trainers = [
                 start(cluster, half, step, steps, 600)
                 for half, step, steps in zip(halves, STEPS_S, setting.steps, strict=True)
@@ -181,7 +201,8 @@ def run_live(args: argparse.Namespace, halves: tuple, terms: list[dict], setting
             ends = [trainer.result()["steps"][-1][0] for trainer in trainers]
     finally:
         for limit in limits:
-            limit.close()
+            if limit:
+                limit.close()
     return {"ends_s": [end + step for end, step in zip(ends, STEPS_S, strict=True)]}
 
 
