@@ -162,6 +162,20 @@ TEST(Tenants, WhatIsWrongIsNamed) {
               HasSubstr("tenant a is there twice"));
 }
 
+TEST(Tenants, DataSetsMayHaveABound) {
+  const auto bounds =
+      ParseDatasetBounds(R"({"tenants": [], "datasets": {"a": {"cache_bytes": 1e9}}})");
+  ASSERT_TRUE(bounds.ok()) << bounds.status().ToString();
+  EXPECT_EQ(*bounds, (std::map<std::string, double>{{"a", 1e9}}));
+  EXPECT_TRUE(ParseDatasetBounds(R"({"tenants": []})")->empty());
+  const auto message = [](const char* text) { return ParseDatasetBounds(text).status().message(); };
+  EXPECT_THAT(message(R"({"datasets": []})"), HasSubstr("datasets: expected"));
+  EXPECT_THAT(message(R"({"datasets": {"a": {"cache": 1}}})"),
+              HasSubstr("data set a: expected {\"cache_bytes\": BYTES}"));
+  EXPECT_THAT(message(R"({"datasets": {"a": {"cache_bytes": -1}}})"),
+              HasSubstr("data set a: cache_bytes must be a number, at least 0"));
+}
+
 TEST(Show, NamesOfPeersCannotSteerTheTerminal) {
   auto status = Example(1, 1, 1);
   status.jobs[0].name = "\x1b[2Jevil";

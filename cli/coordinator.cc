@@ -34,7 +34,8 @@ struct Options {
   std::string state_dir;
   bool forget_bad_samples = false;
   std::string policy = "utilization";
-  std::string tenants;                     // path
+  std::string tenants;  // path
+  bool shared_cache_first = false;
   double source_rate = 0;                  // bytes/s; 0: no limit
   std::string pool;                        // empty: by the number of workers
   std::vector<std::string> pool_settings;  // "NAME=VALUE"
@@ -127,8 +128,11 @@ Status Coordinate(const Options& options) {
   wanted.forget_bad_samples = options.forget_bad_samples;
   wanted.policy = options.policy;
   if (!options.tenants.empty()) {
-    HR_TRY(wanted.tenants, ReadTenants(options.tenants));
+    HR_TRY(TenantsFile file, ReadTenants(options.tenants));
+    wanted.tenants = std::move(file.tenants);
+    wanted.dataset_bytes = std::move(file.dataset_bytes);
   }
+  wanted.shared_cache_first = options.shared_cache_first;
   if (options.source_rate > 0) wanted.source_rate = options.source_rate;
   wanted.pool = options.pool;
   if (wanted.pool.empty()) {
@@ -228,13 +232,19 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   command->add_option("--policy", options->policy, PolicyHelp())
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--tenants", options->tenants, "Weights and quotas of tenants, a JSON file")
+  command
+      ->add_option("--tenants", options->tenants,
+                   "Weights and quotas of tenants, and bounds of data sets, a JSON file")
       ->type_name("FILE");
   command
       ->add_option("--source-bytes-per-second", options->source_rate,
                    "Bandwidth of the sources of all jobs together [default: no limit]")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
+  command->add_flag(
+      "--shared-cache-first", options->shared_cache_first,
+      "Of programs that wait for a trainer of their tenant's quota, those whose data set "
+      "is cached go first");
   command->add_option("--pool", options->pool, PoolHelp())->type_name("NAME");
   command
       ->add_option("--pool-set", options->pool_settings, "Set something of the pool (repeatable)")

@@ -130,7 +130,7 @@ std::string Infos(const wire::ClusterStatus& now) {
                           {"hostname", worker.info.host.hostname},
                           {"pid", Id(worker.info.host.pid)},
                           {"version", worker.info.version},
-                          {"cores", Id(worker.info.cores)},
+                          {"cores", Format("%g", worker.info.usable_cores())},
                           {"state", worker.state}}) +
                " 1\n";
   }

@@ -149,7 +149,7 @@ std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStat
     std::vector<std::string> row = {
         std::to_string(worker.info.worker.value), Plain(worker.info.host.hostname),
         std::to_string(worker.info.host.pid),     Plain(worker.state),
-        std::to_string(worker.info.cores),        std::to_string(last.jobs.size())};
+        Format("%g", worker.info.usable_cores()), std::to_string(last.jobs.size())};
     AddCells(last, row);
     row.insert(
         row.end(),

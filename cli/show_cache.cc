@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/dataset_orders.h"
 #include "cli/show.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -70,6 +71,15 @@ std::uint64_t QuotaBytes(const wire::DatasetStatus& dataset) {
   return sum;
 }
 
+std::string PinText(const wire::DatasetStatus& dataset) {
+  if (!dataset.pinned) return "-";
+  return dataset.pinned_bytes > 0 ? BytesText(dataset.pinned_bytes) : "all";
+}
+std::string PhaseText(const wire::DatasetStatus& dataset) {
+  if (dataset.dropping > 0) return "dropping";
+  return Plain(dataset.phase) + (dataset.warm ? ", warm" : "");
+}
+
 }  // namespace
 
 std::string CacheTable(const wire::ClusterStatus& now) {
@@ -102,12 +112,12 @@ std::string CacheTable(const wire::ClusterStatus& now) {
 
 std::string DatasetsTable(const wire::ClusterStatus& now) {
   if (now.datasets.empty()) return "no data sets\n";
-  Table table(
-      {"DATA SET", "SAMPLES", "SIZE", "CACHED", "QUOTA", "FORM", "PHASE", "HITS", "LATER", "JOBS"});
+  Table table({"DATA SET", "SAMPLES", "SIZE", "CACHED", "QUOTA", "PINNED", "FORM", "PHASE", "HITS",
+               "LATER", "JOBS"});
   for (const wire::DatasetStatus& dataset : now.datasets) {
     table.Add({Plain(dataset.name), std::to_string(dataset.rows), BytesText(dataset.bytes),
-               BytesText(CachedBytes(dataset)), BytesText(QuotaBytes(dataset)), Plain(dataset.form),
-               Plain(dataset.phase), Share(dataset.hit_share),
+               BytesText(CachedBytes(dataset)), BytesText(QuotaBytes(dataset)), PinText(dataset),
+               Plain(dataset.form), PhaseText(dataset), Share(dataset.hit_share),
                Share(std::max(dataset.hit_share, dataset.hit_when_full)), JobIds(dataset)});
   }
   return table.Text();
@@ -152,11 +162,17 @@ std::string DatasetsJson(const wire::ClusterStatus& now) {
   for (const wire::DatasetStatus& dataset : now.datasets) {
     Json jobs = Json::array();
     for (const JobId job : dataset.jobs) jobs.push_back(job.value);
-    datasets.push_back({{"name", dataset.name},
+    datasets.push_back({{"dataset", DatasetHashText(dataset.dataset)},
+                        {"name", dataset.name},
                         {"samples", dataset.rows},
                         {"bytes", dataset.bytes},
                         {"cached_bytes", CachedBytes(dataset)},
                         {"quota_bytes", QuotaBytes(dataset)},
+                        {"tenant", dataset.tenant},
+                        {"pinned", dataset.pinned},
+                        {"pinned_bytes", dataset.pinned_bytes},
+                        {"warm", dataset.warm},
+                        {"workers_to_drop_it", dataset.dropping},
                         {"form", dataset.form},
                         {"phase", dataset.phase},
                         {"hit_share", dataset.hit_share},

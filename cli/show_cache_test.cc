@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/dataset_orders.h"
 #include "cli/show.h"
 
 namespace headrace::cli {
@@ -55,10 +56,20 @@ TEST(ShowCache, WhatIsCachedWhere) {
 
 TEST(ShowCache, TheDataSetsOfJobs) {
   EXPECT_EQ(DatasetsTable(CachedExample()),
-            "DATA SET                  SAMPLES  SIZE  CACHED  QUOTA  FORM     PHASE    HITS  LATER "
-            " JOBS\n"
-            "ImageFolder(/data/train)     1000  2.0K     900   1.0K  decoded  filling   25%    50% "
-            "  3,4\n");
+            "DATA SET                  SAMPLES  SIZE  CACHED  QUOTA  PINNED  FORM     PHASE    "
+            "HITS  LATER  JOBS\n"
+            "ImageFolder(/data/train)     1000  2.0K     900   1.0K       -  decoded  filling   "
+            "25%    50%   3,4\n");
+  wire::ClusterStatus ordered = CachedExample();
+  ordered.datasets[0].pinned = ordered.datasets[0].warm = true;
+  EXPECT_THAT(DatasetsTable(ordered), HasSubstr("all     decoded  filling, warm"));
+  ordered.datasets[0].pinned_bytes = 4096;
+  ordered.datasets[0].dropping = 2;
+  EXPECT_THAT(DatasetsTable(ordered), HasSubstr("4.0K  decoded  dropping"));
+  const auto told = nlohmann::json::parse(DatasetsJson(ordered))["datasets"][0];
+  EXPECT_EQ(told["dataset"], "000000000000004d");
+  EXPECT_EQ(told["pinned_bytes"], 4096);
+  EXPECT_EQ(told["workers_to_drop_it"], 2);
   EXPECT_EQ(DatasetsTable({}), "no data sets\n");
   const auto json = nlohmann::json::parse(DatasetsJson(CachedExample()));
   EXPECT_EQ(json["datasets"][0]["cached_bytes"], 900);
@@ -67,6 +78,21 @@ TEST(ShowCache, TheDataSetsOfJobs) {
   wire::ClusterStatus bad = CachedExample();
   bad.datasets[0].name = "a\x1b[2J";
   EXPECT_THAT(DatasetsTable(bad) + CacheTable(bad), Not(HasSubstr("\x1b")));
+}
+
+TEST(ShowCache, WhatAnOrderDid) {
+  const wire::DatasetOrdered done{.request = 1,
+                                  .status = {},
+                                  .dataset = 77,
+                                  .name = "train\x1b[2J",
+                                  .text = "2 workers give up 0.4 GB of it",
+                                  .workers = 2};
+  EXPECT_THAT(OrderText(done, 0), HasSubstr("2 workers give up 0.4 GB of it\n"));
+  EXPECT_THAT(OrderText(done, 0), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(OrderText(done, 1), HasSubstr("1 workers have not done it yet"));
+  const auto json = nlohmann::json::parse(OrderJson(done, 1));
+  EXPECT_EQ(json["dataset"], "000000000000004d");
+  EXPECT_EQ(json["workers_left"], 1);
 }
 
 }  // namespace

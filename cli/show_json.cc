@@ -120,7 +120,7 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
                   {"pid", worker.info.host.pid},
                   {"state", worker.state},
                   {"version", worker.info.version},
-                  {"cores", worker.info.cores},
+                  {"cores", worker.info.usable_cores()},
                   {"local", worker.info.local},
                   {"endpoints", worker.info.endpoints},
                   {"jobs", std::move(jobs)}};

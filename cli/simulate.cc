@@ -218,6 +218,10 @@ void AddOptions(CLI::App& command, Options& o) {
                   "cache, as traces take it")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  command.add_flag("--shared-cache-first", o.cluster.shared_cache_first,
+                   "Jobs that wait and whose data set is cached go first; with our policies");
+  command.add_flag("--fill", o.engine.fill,
+                   "What is idle of a source with a limit fills the cache, as idle workers do");
   command
       .add_option("--source-gbps", o.source_gbps,
                   "Bandwidth of the source, in Gbit/s [default: no limit]")

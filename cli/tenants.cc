@@ -64,7 +64,30 @@ Result<std::vector<coordinator::Tenant>> ParseTenants(std::string_view json) {
   return tenants;
 }
 
-Result<std::vector<coordinator::Tenant>> ReadTenants(const std::string& path) {
+Result<std::map<std::string, double>> ParseDatasetBounds(std::string_view json) {
+  std::map<std::string, double> bounds;
+  const Json all = Json::parse(json, nullptr, false);
+  if (!all.is_object() || !all.contains("datasets")) return bounds;
+  if (!all["datasets"].is_object()) {
+    return InvalidArgument("datasets: expected {\"NAME\": {\"cache_bytes\": BYTES}, ...}");
+  }
+  for (const auto& [name, each] : all["datasets"].items()) {
+    const auto wrong = [&](const std::string& what) {
+      return InvalidArgument("data set " + name + ": " + what);
+    };
+    if (!each.is_object() || each.size() != 1 || !each.contains("cache_bytes")) {
+      return wrong("expected {\"cache_bytes\": BYTES}");
+    }
+    const Json& bytes = each["cache_bytes"];
+    if (!bytes.is_number() || bytes.get<double>() < 0) {
+      return wrong("cache_bytes must be a number, at least 0");
+    }
+    bounds[name] = bytes.get<double>();
+  }
+  return bounds;
+}
+
+Result<TenantsFile> ReadTenants(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
     const int error = errno;
@@ -73,9 +96,11 @@ Result<std::vector<coordinator::Tenant>> ReadTenants(const std::string& path) {
   }
   std::ostringstream text;
   text << file.rdbuf();
-  Result<std::vector<coordinator::Tenant>> tenants = ParseTenants(text.str());
+  auto tenants = ParseTenants(text.str());
   if (!tenants.ok()) return InvalidArgument(path + ": " + tenants.status().message());
-  return tenants;
+  auto bounds = ParseDatasetBounds(text.str());
+  if (!bounds.ok()) return InvalidArgument(path + ": " + bounds.status().message());
+  return TenantsFile{std::move(tenants).value(), std::move(bounds).value()};
 }
 
 }  // namespace headrace::cli

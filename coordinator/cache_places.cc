@@ -8,7 +8,8 @@ namespace headrace::coordinator {
 
 void CachePlaces::Add(std::size_t job, const wire::WorkerInfo& worker, double millicores,
                       double most_bytes) {
-  const auto [name, is_new] = names_.try_emplace(CacheHostOf(worker, entry_bytes_), hosts_.size());
+  const auto [name, is_new] =
+      names_.try_emplace(CacheHostOf(worker, entry_bytes_, wide_), hosts_.size());
   if (is_new) hosts_.push_back({0, 0});
   const std::size_t host = name->second;
   hosts_[host].served += millicores;

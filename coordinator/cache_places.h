@@ -16,6 +16,7 @@ namespace headrace::coordinator {
 struct EntrySize {
   double all = 0, entries = 0;  // what is there: bytes, entries
   double guess = 0;             // bytes of one, while nothing is there
+  bool wide = false;            // hosts share them
   [[nodiscard]] double bytes() const { return entries > 0 ? all / entries : guess; }
 };
 
@@ -24,8 +25,8 @@ struct EntrySize {
 class CachePlaces {
  public:
   CachePlaces() = default;
-  // `entry_bytes`: mean size of the data set's entries.
-  explicit CachePlaces(double entry_bytes) : entry_bytes_(entry_bytes) {}
+  // `entry_bytes`: mean size of the data set's entries. `wide`: whether hosts share them.
+  CachePlaces(double entry_bytes, bool wide) : entry_bytes_(entry_bytes), wide_(wide) {}
 
   // A lease of one of the jobs. `most_bytes`: what the job may cache on the worker, besides the worker's
   // own limit. Jobs are positions of the caller's.
@@ -46,6 +47,7 @@ class CachePlaces {
     std::set<std::size_t> jobs;
   };
   double entry_bytes_ = 0;
+  bool wide_ = false;
   std::map<std::string, std::size_t> names_;  // of hosts, their positions
   std::vector<CacheHost> hosts_;
   std::map<WorkerId, Place> places_;

@@ -23,7 +23,7 @@ wire::WorkerInfo Info(std::int64_t id, const std::string& host, std::uint64_t ca
 
 TEST(CachePlaces, WorkersOfOneHostUserAndReleaseAreOne) {
   constexpr double kLarge = 1e6;
-  const auto name = [&](const wire::WorkerInfo& info) { return CacheHostOf(info, kLarge); };
+  const auto name = [&](const wire::WorkerInfo& info) { return CacheHostOf(info, kLarge, false); };
   const wire::WorkerInfo one = Info(1, "a");
   EXPECT_EQ(name(one), name(Info(2, "a")));
   EXPECT_NE(name(one), name(Info(2, "b")));
@@ -42,14 +42,14 @@ TEST(CachePlaces, WorkersOfOneHostUserAndReleaseAreOne) {
 }
 
 TEST(CachePlaces, SmallSamplesStayWhereTheyAreMade) {
-  EXPECT_NE(CacheHostOf(Info(1, "a"), 60e3), CacheHostOf(Info(2, "a"), 60e3));
+  EXPECT_NE(CacheHostOf(Info(1, "a"), 60e3, false), CacheHostOf(Info(2, "a"), 60e3, false));
   auto one = Info(1, "a"), two = Info(2, "a");
   one.share_from_bytes = two.share_from_bytes = 0;
-  EXPECT_EQ(CacheHostOf(one, 60e3), CacheHostOf(two, 60e3));
+  EXPECT_EQ(CacheHostOf(one, 60e3, false), CacheHostOf(two, 60e3, false));
 }
 
 TEST(CachePlaces, AHostsRoomAndBatchesAreThoseOfItsWorkers) {
-  CachePlaces places(1e6);
+  CachePlaces places(1e6, false);
   places.Add(0, Info(1, "a", 300), 1000, 1e9);
   places.Add(0, Info(2, "a", 100), 500, 1e9);
   places.Add(1, Info(2, "a", 100), 500, 1e9);

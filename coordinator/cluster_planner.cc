@@ -1,8 +1,10 @@
+// This file is long because one class takes all steps from a state to a plan.
 #include "coordinator/cluster_planner.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -11,12 +13,13 @@
 #include "base/check.h"
 #include "coordinator/cache_mates.h"
 #include "coordinator/cache_places.h"
+#include "coordinator/dataset_jobs.h"
 #include "coordinator/dataset_view.h"
 #include "coordinator/divide_caches.h"
+#include "coordinator/divide_source.h"
 #include "coordinator/divide_tiers.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
-#include "coordinator/steady.h"
 #include "net/exposure.h"
 
 namespace headrace::coordinator {
@@ -43,6 +46,14 @@ bool IsHomeOnly(const wire::WorkerInfo& info) {
 // shrink, or its code may read something else. Then it must be able to show its need.
 constexpr double kLeastOfSource = 0.1;
 
+// Factor over the need of a job that gets all of the source that it needs. Its batches differ in what they
+// must read, and a reader that has just its mean waits without end.
+constexpr double kRoomOfSource = 1.25;
+double RoomOfSource(const JobView& job, const Grant& grant) {
+  const bool met = grant.rate >= AskedRate(job, job.effective_hit) * (1 - 1e-6);
+  return met && std::isfinite(grant.source_rate) ? kRoomOfSource : 1;
+}
+
 // The ranks of one program.
 struct Group {
   std::vector<const Job*> ranks;
@@ -54,7 +65,7 @@ struct Group {
 class ClusterPlanner {
  public:
   ClusterPlanner(const PlanRules& rules, const State& state)
-      : rules_(rules), state_(state), views_(ViewDatasets(state)) {}
+      : rules_(rules), state_(state), views_(ViewDatasets(state)), kept_(KeptBytesOf(state)) {}
 
   ClusterPlan Run() {
     CollectWorkers();
@@ -67,15 +78,17 @@ class ClusterPlanner {
  private:
   void CollectWorkers() {
     snapshot_.supply.source_rate = rules_.source_rate;
+    snapshot_.shared_cache_first = rules_.shared_cache_first;
     for (const auto& [id, worker] : state_.workers()) {
       if (!worker.leasable()) continue;
       const std::string host = HostKey(worker.info.host);
-      workers_.push_back({id, worker.info.cores * 1000, host, worker.info.local,
-                          worker.info.host.uid, IsHomeOnly(worker.info)});
-      if (worker.info.local) local_cores_[UserKey(worker.info.host)] += worker.info.cores;
-      snapshot_.supply.cores += worker.info.cores;
+      const double cores = worker.info.usable_cores();
+      workers_.push_back({id, static_cast<std::int32_t>(std::lround(cores * 1000)), host,
+                          worker.info.local, worker.info.host.uid, IsHomeOnly(worker.info)});
+      if (worker.info.local) local_cores_[UserKey(worker.info.host)] += cores;
+      snapshot_.supply.cores += cores;
       snapshot_.supply.cache_bytes += static_cast<double>(worker.info.cache_bytes);
-      host_cores_[host] += worker.info.cores;
+      host_cores_[host] += cores;
       for (const wire::JobUsage& usage : worker.last.usage) {
         auto& sum = cached_[usage.job];
         sum.first += static_cast<double>(usage.cache_bytes);
@@ -115,7 +128,22 @@ class ClusterPlanner {
       ++ranks_;
     }
     for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
+    AddIdlePins();
     LocateDatasets();
+  }
+
+  // What stays of pinned data sets that no job reads counts against their tenants, and against all.
+  void AddIdlePins() {
+    for (const auto& [hash, bytes] : kept_.of_dataset) {
+      const DatasetView* const read = FindView(views_, hash);
+      if (read != nullptr && datasets_.contains(read->dataset)) continue;
+      Dataset idle;
+      idle.bytes = idle.cached_bytes = idle.pinned_bytes = bytes;
+      idle.tenant = TenantOf(state_.datasets().Find(hash)->tenant);
+      snapshot_.datasets.push_back(std::move(idle));
+      entry_sizes_.emplace_back();
+      left_.push_back(bytes);
+    }
   }
 
   // Says where the batches of each data set's jobs are made now, by the leases that hold.
@@ -138,7 +166,7 @@ class ClusterPlanner {
   }
   [[nodiscard]] std::vector<CachePlaces> PlacesOfDatasets() const {
     std::vector<CachePlaces> places;
-    for (const EntrySize& size : entry_sizes_) places.emplace_back(size.bytes());
+    for (const EntrySize& size : entry_sizes_) places.emplace_back(size.bytes(), size.wide);
     return places;
   }
   // `reader`: for CachePlaces.
@@ -146,7 +174,16 @@ class ClusterPlanner {
                 const wire::JobGrant& grant, WorkerId id) const {
     const Worker* worker = state_.FindWorker(id);
     if (worker == nullptr || !worker->leasable()) return;
-    places.Add(reader, worker->info, grant.millicores, static_cast<double>(job.spec.cache_bytes));
+    const auto bound = static_cast<double>(job.spec.cache_bytes);
+    const double kept = kept_.On(id);
+    if (kept <= 0) {
+      places.Add(reader, worker->info, grant.millicores, bound);
+      return;
+    }
+    // What stays of pinned data sets is no room for others.
+    wire::WorkerInfo rest = worker->info;
+    rest.cache_bytes -= std::min(rest.cache_bytes, static_cast<std::uint64_t>(kept));
+    places.Add(reader, rest, grant.millicores, bound);
   }
 
   // The demand of a job before anything is measured, as terms whose samples take a core-second.
@@ -212,12 +249,15 @@ class ClusterPlanner {
     }
     const Session* largest = CachedSession(wanting);
     if (!largest) return -1;
-    const DatasetView& known = *FindView(views_, *largest);
+    const DatasetView& known = *FindView(views_, largest->dataset);
     const auto [at, is_new] =
         datasets_.try_emplace(known.dataset, static_cast<std::int32_t>(datasets_.size()));
     if (is_new) {
       snapshot_.datasets.emplace_back();
       entry_sizes_.emplace_back();
+      left_.push_back(0);
+      for (const std::uint64_t each : known.of_sessions) left_.back() += kept_.Of(each);
+      snapshot_.datasets.back().cached_bytes = left_.back();
     }
     Dataset& dataset = snapshot_.datasets[static_cast<std::size_t>(at->second)];
     const double each = KeepsEncoded(known) ? known.read_bytes
@@ -225,18 +265,33 @@ class ClusterPlanner {
                                             : EntryGuess(terms.miss_bytes);
     dataset.bytes = std::max(dataset.bytes, DatasetBytes(largest->rows, each));
     dataset.cached_bytes += bytes;
+    Bound(*largest, known, dataset);
     EntrySize& size = entry_sizes_[static_cast<std::size_t>(at->second)];
     size.all += bytes;
     size.entries += entries;
     size.guess = std::max(size.guess, each);
+    size.wide = known.wide;
     return at->second;
+  }
+
+  // By what the operator says of it.
+  void Bound(const Session& session, const DatasetView& view, Dataset& dataset) const {
+    const auto most = rules_.dataset_bytes.find(session.plan_name);
+    if (most != rules_.dataset_bytes.end()) dataset.most_bytes = most->second;
+    for (const std::uint64_t each : view.of_sessions) {
+      const KnownDataset* known = state_.datasets().Find(each);
+      if (known == nullptr || !known->pinned) continue;
+      const auto pin = static_cast<double>(known->pinned_bytes);
+      const double bytes = pin > 0 ? std::min(pin, dataset.bytes) : dataset.bytes;
+      dataset.pinned_bytes = std::max(dataset.pinned_bytes, bytes);
+    }
   }
 
   ClusterPlan Apply(const Allocation& allocation) {
     ClusterPlan plan;
     std::vector<PlacementJob> placed;
     std::vector<double> source;  // by rank, bytes/s
-    std::vector<std::int32_t> dataset;
+    std::vector<std::int32_t> dataset, tenants;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Grant& grant = allocation.jobs[g];
       double need = 0;
@@ -263,7 +318,8 @@ class ClusterPlanner {
         each.most_workers = job.spec.wanted_workers;
         each.host = HostKey(job.spec.host);
         each.lanes_stay = job.lanes_stay();
-        each.caches = snapshot_.jobs[g].dataset >= 0;
+        // Where hosts share, any host serves as well as those that are used.
+        each.caches = PrefersItsHosts(snapshot_.jobs[g].dataset);
         for (const WorkerId id : job.leases) {
           each.held[id].millicores = static_cast<std::int32_t>(HeldOn(job.spec.job, id).millicores);
         }
@@ -275,10 +331,19 @@ class ClusterPlanner {
           }
         }
         placed.push_back(std::move(each));
-        source.push_back(std::max(grant.source_rate * share, LeastOfSource(groups_[g], tenant)));
+        const double most = std::min(rules_.source_rate, tenant.quota.source_rate);
+        const double given = grant.source_rate * RoomOfSource(snapshot_.jobs[g], grant);
+        source.push_back(
+            std::max(std::min(given, most) * share, LeastOfSource(groups_[g], tenant)));
         dataset.push_back(snapshot_.jobs[g].dataset);
+        tenants.push_back(snapshot_.jobs[g].tenant);
       }
     }
+    for (std::size_t t = 0; t < snapshot_.tenants.size(); ++t) {
+      FitSource(source, snapshot_.tenants[t].quota.source_rate,
+                [&](std::size_t i) { return tenants[i] == static_cast<std::int32_t>(t); });
+    }
+    FitSource(source, rules_.source_rate, [](std::size_t) { return true; });
     std::vector<Leases> leases = Place(placed, workers_);
     for (std::size_t i = 0; i < placed.size() && rules_.lease_all; ++i) {
       for (const PlacementWorker& worker : workers_) {
@@ -287,17 +352,12 @@ class ClusterPlanner {
       }
     }
     for (std::size_t i = 0; i < placed.size(); ++i) {
-      double all = 0;
-      for (const auto& [id, millicores] : leases[i]) all += millicores;
       for (const auto& [id, millicores] : leases[i]) {
         wire::JobGrant& grant = plan.jobs[i].grants[id];
         grant.job = plan.jobs[i].job;
         grant.millicores = static_cast<std::uint32_t>(millicores);
-        if (std::isfinite(source[i])) {
-          grant.source_bytes_per_second = Steady(std::max(1.0, source[i] * millicores / all),
-                                                 HeldOn(grant.job, id).source_bytes_per_second);
-        }
       }
+      if (std::isfinite(source[i])) LimitSource(source[i], plan.jobs[i]);
       if (plan.jobs[i].reason.empty() && leases[i].empty()) {
         plan.jobs[i].reason = workers_.empty() ? "no worker" : "no worker that serves its host";
       }
@@ -306,6 +366,10 @@ class ClusterPlanner {
     std::sort(plan.jobs.begin(), plan.jobs.end(),
               [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
     return plan;
+  }
+
+  [[nodiscard]] bool PrefersItsHosts(std::int32_t dataset) const {
+    return dataset >= 0 && !entry_sizes_[static_cast<std::size_t>(dataset)].wide;
   }
 
   void CountDemand(const Group& group, const Tenant& tenant, ClusterPlan& plan) {
@@ -328,6 +392,24 @@ class ClusterPlanner {
     return std::isfinite(equal) ? equal * (group.known ? kLeastOfSource : 1) : 0;
   }
 
+  // Gives each worker of the job its part of `total` bytes/s. REQUIRES: all grants are leases: one of cache
+  // alone reads nothing, and would keep its part from the others.
+  void LimitSource(double total, JobPlan& plan) const {
+    std::vector<std::optional<SourceUse>> uses;
+    std::vector<double> held;
+    for (const auto& [id, grant] : plan.grants) {
+      const Worker& worker = *state_.FindWorker(id);
+      const auto use = worker.source_use.find(plan.job);
+      uses.push_back(use == worker.source_use.end() ? std::nullopt : std::optional(use->second));
+      held.push_back(static_cast<double>(HeldOn(plan.job, id).source_bytes_per_second));
+    }
+    const std::vector<double> parts = SteadyParts(DivideSource(total, uses), held);
+    std::size_t k = 0;
+    for (auto& [id, grant] : plan.grants) {
+      grant.source_bytes_per_second = static_cast<std::uint64_t>(std::max(1.0, parts[k++]));
+    }
+  }
+
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
                    const std::vector<PlacementJob>& placed, ClusterPlan& plan) const {
     std::vector<CachePlaces> places = PlacesOfDatasets();
@@ -338,20 +420,29 @@ class ClusterPlanner {
       const auto d = static_cast<std::size_t>(dataset[i]);
       const Job* const job = state_.FindJob(plan.jobs[i].job);
       if (job->spec.cache_bytes > 0) {
-        mates.AddGrants(placed[i], entry_sizes_[d].bytes(), plan.jobs[i].grants);
+        mates.AddGrants(placed[i], entry_sizes_[d].bytes(), entry_sizes_[d].wide,
+                        plan.jobs[i].grants);
       }
       for (const auto& [id, grant] : plan.jobs[i].grants) AddPlace(places[d], i, *job, grant, id);
       const Session* session = CachedSession({&job, 1});
+      const Tenant& tenant =
+          snapshot_.tenants[static_cast<std::size_t>(TenantOf(job->spec.tenant))];
       CacheUser user{job, d, &plan.jobs[i].grants};
       if (session != nullptr) {
-        const DatasetView& known = *FindView(views_, *session);
+        const DatasetView& known = *FindView(views_, session->dataset);
         user.name = known.dataset;
         user.encoded = KeepsEncoded(known);
         user.nodes = known.nodes;
       }
+      user.wide = entry_sizes_[d].wide;
+      user.bounded = std::isfinite(tenant.quota.cache_bytes) ||
+                     std::isfinite(snapshot_.datasets[d].most_bytes);
       users.push_back(user);
     }
-    DivideCaches(state_, snapshot_.datasets, allocation.dataset_bytes, places, users);
+    // What ended jobs have left of a pinned data set is a part of its quota.
+    std::vector<double> quotas = allocation.dataset_bytes;
+    for (std::size_t d = 0; d < quotas.size(); ++d) quotas[d] = std::max(0.0, quotas[d] - left_[d]);
+    DivideCaches(state_, snapshot_.datasets, quotas, places, kept_, users);
     for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);
   }
   // A worker with one tier needs no division.
@@ -378,6 +469,7 @@ class ClusterPlanner {
   const PlanRules& rules_;
   const State& state_;
   const std::map<std::uint64_t, DatasetView> views_;
+  const KeptBytes kept_;
   Snapshot snapshot_;
   std::vector<PlacementWorker> workers_;
   std::vector<Group> groups_;  // in the order of snapshot_.jobs
@@ -386,6 +478,7 @@ class ClusterPlanner {
   std::unordered_map<std::string, double> local_cores_;  // for which no demand was counted
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
   std::vector<EntrySize> entry_sizes_;                           // by data set
+  std::vector<double> left_;                                     // by data set: bytes of kept_
   std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
   std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // workers with entries
 };

@@ -60,6 +60,7 @@ class PlannerHostsTest : public testing::Test {
     session.dataset = 77;
     session.rows = kRows;
     session.far = far;
+    session.everywhere = everywhere_;
     Apply(session);
     return add.job;
   }
@@ -98,6 +99,7 @@ class PlannerHostsTest : public testing::Test {
     return views_.at(77);
   }
 
+  bool everywhere_ = false;  // the names of its samples hold on all hosts
   PolicyRegistry policies_;
   PlanRules rules_;
   State state_;
@@ -126,6 +128,36 @@ TEST_F(PlannerHostsTest, WorkersOfOneHostAreGrantedOneCopyTogether) {
   const double all = kRows * kEntry * 1.05;
   EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(a).cache_bytes), all / 2, 1);
   EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(b).cache_bytes), all / 2, 1);
+}
+
+// Objects in stores, which take a while to read.
+TEST_F(PlannerHostsTest, HostsAreGrantedOneCopyTogetherWhereNamesHoldEverywhere) {
+  rules_.lease_all = everywhere_ = true;
+  const WorkerId a = AddPoolWorker("a", 2e9), b = AddPoolWorker("b", 2e9);
+  const JobId job = AddReader(true);
+  Plan();
+  Measure(job, 100, 5e-3, 50e-3, false);
+  ClusterPlan plan = Plan();
+  const double all = View().bytes;
+  const auto bytes = [&](WorkerId worker) {
+    return static_cast<double>(plan.jobs[0].grants.at(worker).cache_bytes);
+  };
+  EXPECT_TRUE(plan.jobs[0].grants.at(a).wide);
+  EXPECT_NEAR(bytes(a), all / 2, 1);
+  EXPECT_NEAR(bytes(b), all / 2, 1);
+  EXPECT_EQ(View().places.hosts().size(), 1U);
+  EXPECT_NEAR(DescribeDatasets(state_, ViewDatasets(state_))[0].hit_when_full, 1, 1e-6);
+}
+
+TEST_F(PlannerHostsTest, EachHostHasItsOwnWhereItTakesLongerToAskAnother) {
+  rules_.lease_all = everywhere_ = true;
+  const WorkerId a = AddPoolWorker("a", 2e9);
+  AddPoolWorker("b", 2e9);
+  const JobId job = AddReader(true);
+  EXPECT_TRUE(Plan().jobs[0].grants.at(a).wide) << "nothing is measured";
+  Measure(job, 100, 0.1e-3, 0.05e-3, false);
+  EXPECT_FALSE(Plan().jobs[0].grants.at(a).wide);
+  EXPECT_EQ(View().places.hosts().size(), 2U);
 }
 
 // Where they are too small to be shared, each worker needs a copy of its own.
@@ -246,6 +278,23 @@ TEST_F(PlannerFormTest, PixelsAreKeptWhereTheyFitOrTheSourceIsFastOrNear) {
 
 // The finding of a review: a worker had 760 MB of empty cache, the job waited for decoding, and was
 // advised to take more cores alone.
+// Any host finds what any other keeps.
+TEST_F(PlannerHostsTest, AJobWhoseHostsShareGrowsWhereItFits) {
+  everywhere_ = true;
+  const WorkerId first = AddPoolWorker("a", 2e9, 2);
+  const WorkerId small = AddPoolWorker("b", 2e9, 1), large = AddPoolWorker("a", 2e9, 8);
+  const JobId job = AddReader(true);
+  Apply(SetLeases{job, 1, {first}});
+  wire::JobGrant grant;
+  grant.job = job;
+  grant.millicores = 2000;
+  Apply(SetGrants{job, {{first, grant}}, ""});
+  Measure(job, 100, 0.0135, 50e-3, false);  // 2.97 cores
+  const ClusterPlan plan = Plan();
+  EXPECT_GT(plan.jobs[0].grants.at(small).millicores, 0U);
+  EXPECT_EQ(plan.jobs[0].grants.at(large).millicores, 0U) << "it keeps samples and no more";
+}
+
 TEST_F(PlannerHostsTest, AJobWithoutABoundIsGrantedTheEmptyCache) {
   const WorkerId worker = AddPoolWorker("a", 760e6, 1);
   const JobId job = AddReader();
@@ -253,7 +302,7 @@ TEST_F(PlannerHostsTest, AJobWithoutABoundIsGrantedTheEmptyCache) {
   const ClusterPlan plan = Plan();
   EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(worker).cache_bytes), 525e6, 1)
       << "all of its data at five times 100 kB, with slack";
-  const CacheOffer offer = CacheOfferOf(*state_.FindJob(job), ViewDatasets(state_));
+  const CacheOffer offer = CacheOfferOf(rules_, *state_.FindJob(job), ViewDatasets(state_));
   EXPECT_DOUBLE_EQ(offer.granted, 525e6);
   EXPECT_NEAR(offer.free, 235e6, 1);
   EXPECT_FALSE(offer.own_bound);
@@ -266,12 +315,38 @@ TEST_F(PlannerHostsTest, AJobThatWantsNoCacheIsToldOfTheEmptyOne) {
   Plan();
   const Job& known = *state_.FindJob(job);
   const std::string advice =
-      Advice(known.meter, known.granted_cores(), CacheOfferOf(known, ViewDatasets(state_)));
+      Advice(known.meter, known.granted_cores(), CacheOfferOf(rules_, known, ViewDatasets(state_)));
   EXPECT_NE(advice.find("525 MB more of cache, which its workers have and its own --cache keeps it "
                         "from, would cut it to"),
             std::string::npos)
       << advice;
   EXPECT_LT(advice.find("of cache"), advice.find("more cores")) << advice;
+}
+
+// What keeps a job from an empty cache is named.
+TEST_F(PlannerHostsTest, AJobThatItsTenantKeepsFromAnEmptyCacheIsToldSo) {
+  AddPoolWorker("a", 760e6, 1);
+  const JobId job = AddReader();
+  rules_.tenants = {{"default", 1, Resources::Unlimited()}};
+  rules_.tenants[0].quota.cache_bytes = 100e6;
+  Measure(job, 100, 0.05, 0, false);
+  Plan();
+  const Job& known = *state_.FindJob(job);
+  const auto advice = [&] {
+    return Advice(known.meter, known.granted_cores(),
+                  CacheOfferOf(rules_, known, ViewDatasets(state_)));
+  };
+  EXPECT_NE(
+      advice().find("425 MB more of cache, which its workers have and the cache quota of tenant "
+                    "default keeps it from, would cut it to"),
+      std::string::npos)
+      << advice();
+  rules_.tenants[0].quota.cache_bytes = 1e9;
+  EXPECT_EQ(advice().find("keeps it from"), std::string::npos) << advice();
+  const Job* const one = &known;
+  rules_.dataset_bytes = {{CachedSession({&one, 1})->plan_name, 100e6}};
+  EXPECT_NE(advice().find("the bound of its data set keeps it from"), std::string::npos)
+      << advice();
 }
 
 }  // namespace

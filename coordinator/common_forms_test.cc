@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "coordinator/cluster_planner.h"
+#include "coordinator/dataset_orders.h"
 #include "coordinator/dataset_view.h"
 #include "coordinator/describe_datasets.h"
 
@@ -50,6 +51,7 @@ class CommonFormsTest : public testing::Test {
     AddSession session;
     session.job = add.job;
     session.session = SessionId(add.job.value);
+    session.plan_name = "pictures";
     session.split.cache_node = static_cast<std::int32_t>(prefixes.size());
     session.dataset = MixBits(kOneSource + prefixes.back());  // as the coordinator names it
     session.rows = kPictures;
@@ -111,6 +113,32 @@ TEST_F(CommonFormsTest, JobsThatBeginTogetherKeepWhatBothCanUse) {
   Plan();
   EXPECT_EQ(GrantOf(third).cache_nodes, 1);
   EXPECT_EQ(GrantOf(small).cache_nodes, 1);
+}
+
+// Their entries are the same, whichever of them made one.
+TEST_F(CommonFormsTest, AnOrderIsAboutAllThatHaveTheForm) {
+  AddHost(10e9);
+  const JobId small = AddReader({1, 2, 3}), large = AddReader({1, 2, 4, 5});
+  Plan();
+  Cache(small, 100, 500'000);
+  const auto order = [&](wire::DatasetAction action) {
+    OrderOutcome out = TakeOrder(
+        rules_, state_, {.request = 1, .action = action, .name = "pictures"}, /*wall_ms=*/1);
+    EXPECT_TRUE(out.reply.status.ok()) << out.reply.status.ToString();
+    for (const Update& update : out.updates) Apply(update);
+    return out;
+  };
+  const OrderOutcome drop = order(wire::DatasetAction::kDrop);
+  ASSERT_EQ(drop.updates.size(), 1U);
+  EXPECT_EQ(std::get<DropDataset>(drop.updates[0]).jobs, (std::vector{small, large}));
+  EXPECT_EQ(order(wire::DatasetAction::kPin).updates.size(), 2U);
+  const auto shown = DescribeDatasets(state_, ViewDatasets(state_));
+  ASSERT_EQ(shown.size(), 1U) << "neither is one without a job";
+  EXPECT_TRUE(shown[0].pinned);
+  EXPECT_EQ(shown[0].dropping, 1U);
+  ASSERT_EQ(shown[0].parts.size(), 1U);
+  EXPECT_EQ(shown[0].parts[0].entries, 100U);
+  EXPECT_EQ(order(wire::DatasetAction::kUnpin).updates.size(), 2U);
 }
 
 TEST_F(CommonFormsTest, EqualPrefixesAndOtherSourcesChangeNothing) {

@@ -60,6 +60,8 @@ class CoordinatorImpl final : public Coordinator {
     rules_.plan.policy = policies_.Find(options_.policy);
     if (!rules_.plan.policy) return UnknownPolicy();
     rules_.plan.tenants = options_.tenants;
+    rules_.plan.dataset_bytes = options_.dataset_bytes;
+    rules_.plan.shared_cache_first = options_.shared_cache_first;
     rules_.plan.source_rate = options_.source_rate;
     rules_.plan.lease_all = options_.lease_all;
     rules_.native_check = BuiltinNativeCheck();
@@ -248,7 +250,7 @@ class CoordinatorImpl final : public Coordinator {
     }
     for (const auto& [id, worker] : state_.workers()) {
       if (worker.leasable() && !worker.info.local && !members.contains(id))
-        view.other_cores += worker.info.cores;
+        view.other_cores += worker.info.usable_cores();
     }
     const std::int32_t change = sizer_.Observe(view, now);
     if (change > 0 && growth_.MayTry(now)) {

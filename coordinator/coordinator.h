@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,9 +32,11 @@ struct CoordinatorOptions {
   bool forget_bad_samples = false;  // starts with no sample held back, whatever the journal says
   SlowRules slow = {};
   std::string policy = "utilization";
-  std::vector<Tenant> tenants;      // see PlanRules
-  double source_rate = kUnlimited;  // bytes/s, of all sources together
-  bool lease_all = false;           // see PlanRules
+  std::vector<Tenant> tenants;                  // see PlanRules
+  std::map<std::string, double> dataset_bytes;  // see PlanRules
+  bool shared_cache_first = false;              // see PlanRules
+  double source_rate = kUnlimited;              // bytes/s, of all sources together
+  bool lease_all = false;                       // see PlanRules
   std::string pool = "static";
   GivenSettings pool_settings;    // described in the pool's folder
   PoolFactory make_pool;          // if set, makes the pool; `pool` is then ignored

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "coordinator/common_forms.h"
+#include "coordinator/estimate/ask_cost.h"
 #include "coordinator/estimate/cache_form.h"
 
 namespace headrace::coordinator {
@@ -54,6 +55,14 @@ void AddLeases(const State& state, std::size_t position, const Job& job,
   }
 }
 
+// `asks`: whether it is so by the grants that hold.
+bool SharesWide(const DatasetView& view, bool asks) {
+  if (!view.session->everywhere) return false;
+  if (view.fetch_s <= 0) return WorthAsking(0, view.size.bytes(), asks);
+  const double prefix_s = view.encoded ? 0 : view.terms.miss_cost - view.terms.hit_cost;
+  return WorthAsking(view.fetch_s + std::max(0.0, prefix_s), view.size.bytes(), asks);
+}
+
 }  // namespace
 
 const Session* CachedSession(std::span<const Job* const> jobs) {
@@ -96,6 +105,7 @@ std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
     view.jobs.push_back(&job);
     for (const auto& [worker, grant] : job.grants) {
       view.encoded = view.encoded || grant.cache_encoded;
+      view.wide = view.wide || grant.wide;
     }
   }
   std::unordered_map<JobId, EntrySize> held;
@@ -119,7 +129,8 @@ std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
     view.size.guess =
         view.encoded && view.read_bytes > 0 ? view.read_bytes : EntryGuess(view.terms.miss_bytes);
     view.bytes = DatasetBytes(view.session->rows, view.size.bytes());
-    view.places = CachePlaces(view.size.bytes());
+    view.wide = SharesWide(view, view.wide);
+    view.places = CachePlaces(view.size.bytes(), view.wide);
     std::map<WorkerId, bool> seen;
     for (std::size_t j = 0; j < view.jobs.size(); ++j) {
       AddLeases(state, j, *view.jobs[j], granted, seen, view);
@@ -129,13 +140,11 @@ std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
 }
 
 const DatasetView* FindView(const std::map<std::uint64_t, DatasetView>& views,
-                            const Session& session) {
-  const auto plain = views.find(session.dataset);
-  if (plain != views.end() && plain->second.of_sessions.contains(session.dataset)) {
-    return &plain->second;
-  }
+                            std::uint64_t dataset) {
+  const auto plain = views.find(dataset);
+  if (plain != views.end() && plain->second.of_sessions.contains(dataset)) return &plain->second;
   const auto common = std::ranges::find_if(
-      views, [&](const auto& view) { return view.second.of_sessions.contains(session.dataset); });
+      views, [&](const auto& view) { return view.second.of_sessions.contains(dataset); });
   return common == views.end() ? nullptr : &common->second;
 }
 

@@ -42,12 +42,14 @@ struct DatasetView {
   double read_bytes = 0;
   bool waits_for_source = false;  // one of them does, now
   bool encoded = false;           // by the grants that hold
+  // Hosts share its samples. Their names hold on all hosts, and to ask costs less than to read and make one.
+  bool wide = false;
 };
 // By data set.
 [[nodiscard]] std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state);
-// The one that a session of a running job belongs to; nullptr: none.
+// The one that a data set of sessions (Session::dataset) belongs to; nullptr: no running job reads it.
 [[nodiscard]] const DatasetView* FindView(const std::map<std::uint64_t, DatasetView>& views,
-                                          const Session& session);
+                                          std::uint64_t dataset);
 
 // Whether the encoded bytes of a data set should be kept, in place of the output at its cache point. They
 // may be where its samples are far. The choice is by what is measured (ChooseForm). It is the same for

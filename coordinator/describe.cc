@@ -18,7 +18,7 @@ namespace {
 constexpr std::ptrdiff_t kFewBad = 3;
 
 // `whole`: of a job that somebody looks at alone.
-wire::JobStatus Describe(const Job& job, bool whole,
+wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
                          const std::map<std::uint64_t, DatasetView>& datasets) {
   wire::JobStatus status;
   status.job = job.spec.job;
@@ -61,7 +61,7 @@ wire::JobStatus Describe(const Job& job, bool whole,
     status.source_bytes_per_second_limit += grant.source_bytes_per_second;
   }
   if (job.phase == Job::Phase::kRunning) {
-    status.advice = Advice(job.meter, job.granted_cores(), CacheOfferOf(job, datasets));
+    status.advice = Advice(job.meter, job.granted_cores(), CacheOfferOf(rules, job, datasets));
   }
   return status;
 }
@@ -104,7 +104,7 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   };
   const auto datasets = ViewDatasets(state);
   for (const auto& [id, job] : state.jobs()) {
-    status.jobs.push_back(Describe(job, whole(job), datasets));
+    status.jobs.push_back(Describe(rules.plan, job, whole(job), datasets));
   }
   status.datasets = DescribeDatasets(state, datasets);
   const bool passes = query.job.valid() && CheckSender(state, query.job, query.token).ok();

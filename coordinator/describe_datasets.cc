@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "coordinator/dataset_jobs.h"
 #include "coordinator/estimate/hit_share.h"
 
 namespace headrace::coordinator {
@@ -26,16 +27,85 @@ std::string PhaseOf(const DatasetView& view) {
   return view.size.all < kFull * useful ? "filling" : "steady";
 }
 
+// What is ordered about it. `dataset`: its own, or one of those that have a form with it.
+void AddOrders(const KnownDatasets& known, std::uint64_t dataset, wire::DatasetStatus& status) {
+  if (const KnownDataset* own = known.Find(dataset)) {
+    if (dataset == status.dataset) status.tenant = own->tenant;
+    status.pinned = status.pinned || own->pinned;
+    status.pinned_bytes = std::max(status.pinned_bytes, own->pinned_bytes);
+    status.warm = status.warm || own->warm;
+  }
+  for (const PendingDrop& drop : known.drops()) {
+    if (drop.dataset != dataset) continue;
+    status.dropping = std::max(status.dropping, static_cast<std::uint32_t>(drop.waiting.size()));
+  }
+}
+
+// Data sets that no job reads now, and of which something is cached, or which are pinned.
+std::vector<wire::DatasetStatus> IdleDatasets(const State& state,
+                                              const std::map<std::uint64_t, DatasetView>& views) {
+  std::map<std::uint64_t, EntrySize> left;
+  for (const auto& [dataset, known] : state.datasets().all()) {
+    if (known.pinned) left[dataset];
+  }
+  for (const auto& [id, worker] : state.workers()) {
+    for (const wire::JobUsage& usage : worker.last.usage) {
+      const std::uint64_t dataset = DatasetOf(state, usage.job);
+      if (dataset == 0 || usage.cache_entries == 0) continue;
+      left[dataset].all += static_cast<double>(usage.cache_bytes);
+      left[dataset].entries += static_cast<double>(usage.cache_entries);
+    }
+  }
+  std::vector<wire::DatasetStatus> idle;
+  for (const auto& [dataset, size] : left) {
+    const KnownDataset* known = state.datasets().Find(dataset);
+    if (known == nullptr || FindView(views, dataset) != nullptr) continue;
+    idle.push_back({.dataset = dataset,
+                    .name = known->name,
+                    .form = "-",
+                    .rows = known->rows,
+                    .bytes = static_cast<std::uint64_t>(DatasetBytes(known->rows, size.bytes())),
+                    .jobs = {},
+                    .parts = {},
+                    .phase = "no job"});
+  }
+  return idle;
+}
+
+// A bound of the operator's that the data set has reached.
+std::string KeeperOf(const PlanRules& rules, const Job& job, const DatasetView& view,
+                     const std::map<std::uint64_t, DatasetView>& views) {
+  // A bound counts as reached a little before: quotas move in small steps.
+  constexpr double kReached = 0.95;
+  const auto bound = rules.dataset_bytes.find(view.session->plan_name);
+  if (bound != rules.dataset_bytes.end() && view.quota >= kReached * bound->second) {
+    return "the bound of its data set";
+  }
+  auto tenant = std::ranges::find(rules.tenants, job.spec.tenant, &Tenant::name);
+  if (tenant == rules.tenants.end()) {
+    tenant = std::ranges::find(rules.tenants, "default", &Tenant::name);
+  }
+  if (tenant == rules.tenants.end()) return "";
+  double taken = 0;
+  for (const auto& [dataset, each] : views) {
+    const bool own = std::ranges::any_of(
+        each.jobs, [&](const Job* reader) { return reader->spec.tenant == job.spec.tenant; });
+    taken += own ? each.quota : 0;
+  }
+  return taken >= kReached * tenant->quota.cache_bytes ? "the cache quota of tenant " + tenant->name
+                                                       : "";
+}
+
 }  // namespace
 
 std::vector<wire::DatasetStatus> DescribeDatasets(
     const State& state, const std::map<std::uint64_t, DatasetView>& views) {
   std::vector<wire::DatasetStatus> all;
-  std::vector<std::map<WorkerId, wire::DatasetPart>> parts(views.size());
-  std::unordered_map<JobId, std::size_t> dataset_of;  // positions in both
+  std::unordered_map<std::uint64_t, std::size_t> at;  // positions
+  std::vector<std::map<WorkerId, wire::DatasetPart>> parts;
   for (const auto& [dataset, view] : views) {
     wire::DatasetStatus status{
-        .dataset = dataset,
+        .dataset = view.session->dataset,  // people and orders know that one
         .name = view.session->plan_name,
         .form = FormOf(view),
         .rows = view.session->rows,
@@ -45,20 +115,30 @@ std::vector<wire::DatasetStatus> DescribeDatasets(
         .phase = PhaseOf(view),
         .hit_share = view.hit,
         .hit_when_full = HitShare(view.quota, view.bytes, view.places.hosts())};
+    parts.emplace_back();
     for (const Job* job : view.jobs) {
-      dataset_of[job->spec.job] = all.size();
       status.jobs.push_back(job->spec.job);
       for (const auto& [id, grant] : job->grants) {
-        parts[all.size()][id].quota_bytes += grant.cache_bytes;
+        parts.back()[id].quota_bytes += grant.cache_bytes;
       }
+    }
+    for (const std::uint64_t each : view.of_sessions) {
+      at[each] = all.size();
+      AddOrders(state.datasets(), each, status);
     }
     all.push_back(std::move(status));
   }
+  for (wire::DatasetStatus& idle : IdleDatasets(state, views)) {
+    at[idle.dataset] = all.size();
+    AddOrders(state.datasets(), idle.dataset, idle);
+    all.push_back(std::move(idle));
+  }
+  parts.resize(all.size());
   for (const auto& [id, worker] : state.workers()) {
     for (const wire::JobUsage& usage : worker.last.usage) {
-      const auto at = dataset_of.find(usage.job);
-      if (at == dataset_of.end()) continue;
-      wire::DatasetPart& part = parts[at->second][id];
+      const auto found = at.find(DatasetOf(state, usage.job));
+      if (found == at.end()) continue;
+      wire::DatasetPart& part = parts[found->second][id];
       part.bytes += usage.cache_bytes;
       part.entries += usage.cache_entries;
       part.hits += usage.cache_hits;
@@ -74,11 +154,12 @@ std::vector<wire::DatasetStatus> DescribeDatasets(
   return all;
 }
 
-CacheOffer CacheOfferOf(const Job& job, const std::map<std::uint64_t, DatasetView>& views) {
+CacheOffer CacheOfferOf(const PlanRules& rules, const Job& job,
+                        const std::map<std::uint64_t, DatasetView>& views) {
   const Job* const one = &job;
   const Session* session = CachedSession({&one, 1});
   if (session == nullptr) return {};
-  const DatasetView* const known = FindView(views, *session);
+  const DatasetView* const known = FindView(views, session->dataset);
   if (known == nullptr || known->encoded) return {};
   const DatasetView& view = *known;
   CacheOffer offer;
@@ -87,6 +168,7 @@ CacheOffer CacheOfferOf(const Job& job, const std::map<std::uint64_t, DatasetVie
   offer.free = view.free;
   for (const CacheHost& host : view.places.hosts()) offer.served.push_back(host.served);
   offer.own_bound = job.spec.cache_bytes != wire::kNoCacheBound;
+  offer.keeper = KeeperOf(rules, job, view, views);
   return offer;
 }
 

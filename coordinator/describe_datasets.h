@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "coordinator/cluster_planner.h"
 #include "coordinator/dataset_view.h"
 #include "coordinator/scaling/advice.h"
 #include "coordinator/state/state.h"
@@ -15,8 +16,8 @@ namespace headrace::coordinator {
 [[nodiscard]] std::vector<wire::DatasetStatus> DescribeDatasets(
     const State& state, const std::map<std::uint64_t, DatasetView>& views);
 
-// What more of the caches could do for the job. `views`: of the same state.
-[[nodiscard]] CacheOffer CacheOfferOf(const Job& job,
+// What more of the caches could do for the job, and what keeps it from that. `views`: of the same state.
+[[nodiscard]] CacheOffer CacheOfferOf(const PlanRules& rules, const Job& job,
                                       const std::map<std::uint64_t, DatasetView>& views);
 
 }  // namespace headrace::coordinator

@@ -1,6 +1,7 @@
 #include "coordinator/divide_caches.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "base/hash.h"
@@ -17,11 +18,115 @@ std::uint64_t AccountOf(const CacheUser& user) {
   return user.name == 0 || !user.encoded ? user.name : MixBits(user.name);
 }
 
+// Part of a worker's cache that is kept free for data sets that grow: more than they fill in a period.
+constexpr double kRoomToGrow = 1.0 / 16;
+
+// What the jobs of one account have on one worker, and shall have: their quotas hold for them together.
+struct Holding {
+  std::size_t account = 0;  // position
+  double used = 0, held = 0, target = 0;
+  // Beyond its target, if it keeps the part `wanted` of what it held.
+  [[nodiscard]] double Excess(double wanted) const { return std::max(0.0, wanted * held - target); }
+};
+
+double UsedBy(const Worker& worker, JobId job) {
+  const auto at = std::ranges::find(worker.last.usage, job, &wire::JobUsage::job);
+  return at == worker.last.usage.end() ? 0 : static_cast<double>(at->cache_bytes);
+}
+
+// What the user held of this account on the worker, bytes.
+std::uint64_t HeldBy(const CacheUser& user, WorkerId id, const wire::JobGrant& grant) {
+  const auto at = user.job->grants.find(id);
+  if (at == user.job->grants.end()) return 0;
+  const wire::JobGrant& held = at->second;
+  const bool same = held.data_set == grant.data_set && held.cache_encoded == grant.cache_encoded;
+  return same ? held.cache_bytes : 0;
+}
+
+// The users whose quotas hold for them together: those of one data set.
+std::vector<std::vector<const CacheUser*>> AccountsOf(std::span<const CacheUser> users) {
+  std::vector<std::vector<const CacheUser*>> accounts;
+  std::map<std::uint64_t, std::size_t> named;
+  for (const CacheUser& user : users) {
+    const auto [at, is_new] = named.try_emplace(user.name, accounts.size());
+    if (user.name == 0 || is_new) {
+      accounts.push_back({&user});
+    } else {
+      accounts[at->second].push_back(&user);
+    }
+  }
+  return accounts;
+}
+
+// A quota that shrinks does so as the data sets that grow fill the room: until then what is there is hit.
+// All quotas of an account shrink in proportion.
+void ShrinkAsOthersFill(const State& state, const KeptBytes& kept,
+                        std::span<const CacheUser> users) {
+  const auto shrinks = [](const CacheUser& user) {
+    return std::ranges::any_of(*user.grants, [&](const auto& each) {
+      return HeldBy(user, each.first, each.second) > each.second.cache_bytes;
+    });
+  };
+  if (std::ranges::none_of(users, shrinks)) return;
+  const std::vector<std::vector<const CacheUser*>> accounts = AccountsOf(users);
+  std::map<WorkerId, std::vector<Holding>> workers;
+  for (std::size_t a = 0; a < accounts.size(); ++a) {
+    for (const CacheUser* user : accounts[a]) {
+      for (const auto& [id, grant] : *user->grants) {
+        std::vector<Holding>& holdings = workers[id];
+        if (holdings.empty() || holdings.back().account != a) holdings.push_back({.account = a});
+        holdings.back().used += UsedBy(*state.FindWorker(id), user->job->spec.job);
+        holdings.back().held += static_cast<double>(HeldBy(*user, id, grant));
+        holdings.back().target += static_cast<double>(grant.cache_bytes);
+      }
+    }
+  }
+  // Of what each account held: the part that keeps all that is there on each worker, and what others leave.
+  std::vector<double> wanted(accounts.size(), 0), parts(accounts.size(), 1);
+  for (const auto& [id, holdings] : workers) {
+    for (const Holding& each : holdings) {
+      const double part = each.held > 0 ? std::min(1.0, each.used / each.held) : 0;
+      wanted[each.account] = std::max(wanted[each.account], part);
+    }
+  }
+  for (const auto& [id, holdings] : workers) {
+    const Worker& worker = *state.FindWorker(id);
+    double spare = (1 - kRoomToGrow) * static_cast<double>(worker.info.cache_bytes) - kept.On(id);
+    double excess = 0;
+    for (const Holding& each : holdings) {
+      spare -= std::min(each.used, each.target);
+      excess += each.Excess(wanted[each.account]);
+    }
+    const double share = excess > 0 ? std::clamp(spare / excess, 0.0, 1.0) : 0;
+    for (const Holding& each : holdings) {
+      if (each.held <= each.target) continue;
+      const double allowed = each.target + share * each.Excess(wanted[each.account]);
+      parts[each.account] = std::min(parts[each.account], allowed / each.held);
+    }
+  }
+  for (const auto& [id, holdings] : workers) {
+    for (const Holding& each : holdings) {
+      const std::vector<const CacheUser*>& own = accounts[each.account];
+      if (each.held <= each.target || std::ranges::any_of(own, &CacheUser::bounded)) continue;
+      const double slow = std::max(each.target, parts[each.account] * each.held);
+      for (const CacheUser* user : own) {
+        const auto at = user->grants->find(id);
+        if (at == user->grants->end()) continue;
+        wire::JobGrant& grant = at->second;
+        const double part = each.target > 0 ? static_cast<double>(grant.cache_bytes) / each.target
+                                            : 1.0 / static_cast<double>(own.size());
+        grant.cache_bytes =
+            std::max(grant.cache_bytes, Steady(part * slow, HeldBy(*user, id, grant)));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void DivideCaches(const State& state, std::span<const Dataset> datasets,
                   std::span<const double> quotas, std::span<const CachePlaces> places,
-                  std::span<const CacheUser> users) {
+                  const KeptBytes& kept, std::span<const CacheUser> users) {
   std::vector<std::vector<double>> by_host;
   for (std::size_t d = 0; d < datasets.size(); ++d) {
     by_host.push_back(DivideOverHosts(quotas[d], datasets[d].bytes, places[d].hosts()));
@@ -40,10 +145,15 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
       grant.cache_encoded = user.encoded;
       grant.cache_nodes = user.nodes;
       grant.data_set = AccountOf(user);
+      grant.wide = user.wide;
       grant.cache_bytes = Steady(heard ? std::min(own, most) : most, held.cache_bytes, wobble);
+      if (user.bounded && heard) {
+        grant.cache_bytes = std::min(grant.cache_bytes, static_cast<std::uint64_t>(own));
+      }
       if (held.cache_bytes > 0 && held.cache_encoded != user.encoded) grant.cache_bytes = 0;
     }
   }
+  ShrinkAsOthersFill(state, kept, users);
 }
 
 }  // namespace headrace::coordinator

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "coordinator/cache_places.h"
+#include "coordinator/dataset_jobs.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/state/state.h"
 #include "schemas/wire/control.h"
@@ -20,15 +21,17 @@ struct CacheUser {
   std::uint64_t name = 0;                      // of the data set, for workers; 0: it has none
   bool encoded = false;                        // what should be kept of its samples
   std::int32_t nodes = 0;                      // as DatasetView's
+  bool wide = false;                           // hosts share them
+  bool bounded = false;  // its tenant or its data set has a bound, which a wobble must not exceed
 };
 
 // Writes into grants what each job may cache on each worker: the quota of its data set, divided over the
 // hosts of its jobs (DivideOverHosts), there over their workers, and there over the jobs. A worker that
 // has not yet said what it holds is not told to give any of it up. That happens when the coordinator has
 // just begun. Where the kept form changes, the quota is 0 for one period: so what is there goes. `quotas` and `places` are by data set. Only the number of a worker's jobs
-// counts in `places`.
+// counts in `places`. A quota that shrinks does so as others fill the room. `kept`: what is no room.
 void DivideCaches(const State& state, std::span<const Dataset> datasets,
                   std::span<const double> quotas, std::span<const CachePlaces> places,
-                  std::span<const CacheUser> users);
+                  const KeptBytes& kept, std::span<const CacheUser> users);
 
 }  // namespace headrace::coordinator

@@ -10,7 +10,10 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/pass/pass.h"
+#include "coordinator/cache_orders.h"
 #include "coordinator/cache_peers.h"
+#include "coordinator/data_names.h"
+#include "coordinator/dataset_orders.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/slow_drain.h"
 #include "schemas/wire/bad_samples.h"
@@ -62,7 +65,9 @@ class Stepper {
   void Emit(Update update) {
     // Signs of life change nothing that a decision uses, so they need no copy.
     if (IsDurable(update) || after_ || std::holds_alternative<EndPeriod>(update) ||
-        std::holds_alternative<SetGrants>(update)) {
+        std::holds_alternative<SetGrants>(update) || std::holds_alternative<WarmDataset>(update) ||
+        std::holds_alternative<DropDataset>(update) ||
+        std::holds_alternative<SetFillRates>(update)) {
       if (!after_) after_ = before_;
       const Status applied = after_->Apply(update);
       HR_CHECK(applied.ok());
@@ -170,18 +175,20 @@ class Stepper {
       }
       AddGrant(job, grant->second, worker, directive);
     }
-    if (directive.grants.empty() && !directive.jobs.empty()) return directive;
-    for (const JobId id : worker.granted) {
-      if (worker.jobs.contains(id)) continue;
-      const Job& job = *state().FindJob(id);
-      AddGrant(job, job.grants.at(worker.info.worker), worker, directive);
+    if (!directive.grants.empty() || directive.jobs.empty()) {
+      for (const JobId id : worker.granted) {
+        if (worker.jobs.contains(id)) continue;
+        const Job& job = *state().FindJob(id);
+        AddGrant(job, job.grants.at(worker.info.worker), worker, directive);
+      }
     }
+    AddCacheOrders(rules_.plan, state(), worker, directive);
     return directive;
   }
   void AddGrant(const Job& job, const wire::JobGrant& grant, const Worker& worker,
                 wire::WorkerDirective& directive) const {
     directive.grants.push_back(grant);
-    directive.grants.back().peers = CachePeersOf(state(), job, worker);
+    NamePeers(state(), job, worker, directive.grants.back());
   }
   [[nodiscard]] std::uint32_t HeartbeatMs() const {
     return static_cast<std::uint32_t>(
@@ -261,13 +268,12 @@ class Stepper {
     HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check, &form));
     std::int64_t rows = 0;
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
-    const bool far = std::ranges::any_of(
-        m.plan.leaves, [](const SourceLeaf& leaf) { return leaf.source == "objects"; });
+    const DataNames names = NamesOf(m.plan.leaves);
     // Its data set may want a cache.
     const std::uint64_t source = SourceHash(m.plan);
     Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(source, form), rows,
-                      m.plan.has_python_stage && m.plan.python.replayed, far, source,
-                      std::move(form.prefixes)});
+                      m.plan.has_python_stage && m.plan.python.replayed, names.far,
+                      names.everywhere, source, std::move(form.prefixes)});
     return split;
   }
 
@@ -358,6 +364,25 @@ class Stepper {
     Answer(peer, DescribeCluster(rules_, state(), m, now_));
   }
 
+  void Receive(const std::string& peer, const wire::DatasetOrder& m) {
+    OrderOutcome outcome = TakeOrder(rules_.plan, state(), m, now_.wall_ms);
+    if (!outcome.updates.empty()) {
+      decision_.warnings.push_back("by order, data set " + outcome.reply.name + " " +
+                                   outcome.reply.text);
+    }
+    Answer(peer, std::move(outcome.reply));
+    if (outcome.updates.empty()) return;
+    for (Update& update : outcome.updates) Emit(std::move(update));
+    Reallocate();
+    SetFills();
+    // Workers do it now, not with the next heartbeat.
+    for (const auto& [id, worker] : state().workers()) {
+      if (worker.phase == Worker::Phase::kReady) {
+        decision_.pushes.push_back({id, DirectiveOf(worker, 0)});
+      }
+    }
+  }
+
   void On(const WorkerEnded& event) {
     const Worker* worker = state().FindWorker(event.worker);
     if (!worker) return;
@@ -379,7 +404,14 @@ class Stepper {
       DrainSlow();
       changed = true;
     }
-    if (changed) Reallocate();
+    if (!changed) return;
+    Reallocate();
+    SetFills();
+  }
+
+  void SetFills() {
+    std::map<std::string, std::uint64_t> rates = FillRates(rules_.plan, state());
+    if (rates != state().fill_rates()) Emit(SetFillRates{std::move(rates)});
   }
 
   void DrainSlow() {

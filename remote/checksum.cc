@@ -87,6 +87,12 @@ constexpr Known kKnown[] = {{"x-amz-checksum-crc32", Checksum::Kind::kCrc32, 4},
 }  // namespace
 
 std::optional<Checksum> Checksum::OfHeader(std::string_view name, std::string_view value) {
+  if (name == "x-goog-hash") {  // "crc32c=n03x6A==,md5=Ojk9c3dhfxgoKVVHYwFbHQ=="
+    const std::size_t at = value.find("crc32c=");
+    if (at == std::string_view::npos) return std::nullopt;
+    value.remove_prefix(at + 7);
+    return OfHeader("x-amz-checksum-crc32c", value.substr(0, value.find_first_of(", ")));
+  }
   for (const Known& known : kKnown) {
     if (name != known.header) continue;
     std::string bytes(known.bytes, '\0');

@@ -9,7 +9,7 @@
 
 namespace headrace::remote {
 
-// Checksums that stores give with objects: S3's "x-amz-checksum-...". An etag is none: it may be the
+// Checksums that stores give with objects: S3's "x-amz-checksum-...", GCS's "x-goog-hash". An etag is none: it may be the
 // MD5 of the bytes, and no answer says whether it is.
 struct Checksum {
   enum class Kind : std::uint8_t { kCrc32, kCrc32c, kCrc64Nvme, kSha256 };

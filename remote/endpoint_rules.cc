@@ -61,6 +61,13 @@ bool IsAws(std::string_view host) {
   return host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn");
 }
 
+bool IsGcs(std::string_view host) {
+  return host == "storage.googleapis.com" || host.ends_with(".storage.googleapis.com");
+}
+
+// The default port of TLS: whom its certificate names answers.
+bool IsPublic(const ObjectUrl& url) { return url.tls && url.port == 443; }
+
 }  // namespace
 
 bool IsInternalAddress(const sockaddr& address) {
@@ -110,7 +117,12 @@ bool EndpointRules::Names(const ObjectUrl& url) const {
 }
 
 bool EndpointRules::MaySign(const ObjectUrl& url) const {
-  return Names(url) || (url.tls && url.port == 443 && IsAws(url.host));
+  return Names(url) || (IsPublic(url) && (IsAws(url.host) || IsGcs(url.host)));
+}
+
+bool EndpointRules::MaySign(const ObjectUrl& url, std::string_view key_id) const {
+  if (!MaySign(url)) return false;
+  return Names(url) || !IsGcs(url.host) || key_id.starts_with("GOOG");
 }
 
 }  // namespace headrace::remote

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,11 +20,12 @@ namespace headrace::remote {
 
 // What the operator of this process lets requests do. Others name the endpoints, so:
 //
-//                                    an endpoint that is named here    AWS    any other
-//   an internal address              yes                               no     no
-//   without TLS                      yes                               no     no
-//   signed with our credentials      yes                               yes    no
+//                                    an endpoint that is named here    AWS    GCS        any other
+//   an internal address              yes                               no     no         no
+//   without TLS                      yes                               no     no         no
+//   signed with our credentials      yes                               yes    its own    no
 //
+// Keys of GCS begin with "GOOG": those of another cloud, with their tokens, do not go there.
 // Immutable; thread-safe.
 class EndpointRules {
  public:
@@ -38,6 +40,9 @@ class EndpointRules {
     return Names(url) || !IsInternalAddress(address);
   }
   [[nodiscard]] bool MayBePlain(const ObjectUrl& url) const { return Names(url); }
+  // With the key of this id.
+  [[nodiscard]] bool MaySign(const ObjectUrl& url, std::string_view key_id) const;
+  // With some key.
   [[nodiscard]] bool MaySign(const ObjectUrl& url) const;
 
  private:

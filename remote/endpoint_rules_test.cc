@@ -103,6 +103,24 @@ TEST(EndpointRules, AwsIsSignedForOverTlsAlone) {
   EXPECT_FALSE(rules.MaySign(*ObjectUrl::Parse("https://evilamazonaws.com/x")));
 }
 
+TEST(EndpointRules, GcsIsSignedForWithItsOwnKeys) {
+  const EndpointRules rules;
+  for (const char* text :
+       {"https://storage.googleapis.com/b/x", "https://b.storage.googleapis.com/x"}) {
+    const ObjectUrl url = *ObjectUrl::Parse(text);
+    EXPECT_TRUE(rules.MaySign(url, "GOOG1EXAMPLE"));
+    EXPECT_FALSE(rules.MaySign(url, "AKIAEXAMPLE"));
+    EXPECT_TRUE(EndpointRules::Make({url.Authority()})->MaySign(url, "AKIAEXAMPLE"));
+  }
+  for (const char* text :
+       {"http://storage.googleapis.com/b/x", "https://evilstorage.googleapis.com",
+        "https://storage.googleapis.com:8443/b/x", "https://googleapis.com/"}) {
+    EXPECT_FALSE(rules.MaySign(*ObjectUrl::Parse(text), "GOOG1EXAMPLE")) << text;
+  }
+  const ObjectUrl aws = *ObjectUrl::Parse("https://b.s3.eu-west-1.amazonaws.com/x");
+  EXPECT_TRUE(rules.MaySign(aws, "AKIAEXAMPLE"));
+}
+
 TEST(EndpointRules, WhatIsNoEndpointIsRefused) {
   for (const char* text : {"", "host/", "host/path", "http://host/path", "a b", "user@host",
                            "host:port", "host:0", "ftp://host", "host?x"}) {

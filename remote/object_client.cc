@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "remote/receive_window.h"
 #include "remote/transfer_loop.h"
 
 namespace headrace::remote {
@@ -17,7 +18,8 @@ namespace headrace::remote {
 // What the client's thread shares with those who ask.
 class ObjectClient::Thread {
  public:
-  explicit Thread(ClientOptions options) : options_(std::move(options)) {}
+  Thread(const ClientOptions& options, std::uint64_t receive_buffer)
+      : options_(options), receive_buffer_(receive_buffer) {}
 
   void Begin(ObjectRequest request, OnObject on_object) {
     auto fetch = std::make_shared<ObjectFetch>(std::move(request), options_.part_bytes,
@@ -64,7 +66,7 @@ class ObjectClient::Thread {
   void Start() {
     static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
     HR_CHECK(code == CURLE_OK);
-    loop_ = std::make_unique<TransferLoop>(options_);
+    loop_ = std::make_unique<TransferLoop>(options_, receive_buffer_);
     thread_ = std::thread([this] { Run(); });
   }
 
@@ -92,6 +94,7 @@ class ObjectClient::Thread {
   }
 
   const ClientOptions options_;
+  const std::uint64_t receive_buffer_;
   std::mutex mutex_;
   // Guarded by mutex_:
   std::vector<Message> inbox_;
@@ -101,15 +104,19 @@ class ObjectClient::Thread {
   std::unique_ptr<TransferLoop> loop_;  // made once; of the thread, but for Wake
 };
 
-ObjectClient::ObjectClient(ClientOptions options)
-    : pid_(::getpid()), thread_(std::make_unique<Thread>(std::move(options))) {}
+ObjectClient::ObjectClient(ClientOptions options) : pid_(::getpid()) {
+  threads_.push_back(std::make_unique<Thread>(options, 0));
+  for (const std::uint64_t buffer : kReceiveBuffers) {
+    threads_.push_back(std::make_unique<Thread>(options, buffer));
+  }
+}
 
 ObjectClient::~ObjectClient() {
   if (::getpid() != pid_) {
-    (void)thread_.release();  // its thread is the parent's
+    for (auto& thread : threads_) (void)thread.release();  // they are the parent's
     return;
   }
-  thread_->Stop();
+  Stop();
 }
 
 void ObjectClient::Begin(ObjectRequest request, OnObject on_object) {
@@ -119,15 +126,19 @@ void ObjectClient::Begin(ObjectRequest request, OnObject on_object) {
     on_object(std::move(answer));
     return;
   }
-  thread_->Begin(std::move(request), std::move(on_object));
+  const std::uint64_t rate = request.meter ? request.meter->Rate() : 0;
+  Thread& thread = *threads_[rate == 0 ? 0 : 1 + ReceiveBufferFor(rate)];
+  thread.Begin(std::move(request), std::move(on_object));
 }
 
 void ObjectClient::Cancel(const void* owner) {
-  if (::getpid() == pid_) thread_->Cancel(owner);
+  if (::getpid() != pid_) return;
+  for (const auto& thread : threads_) thread->Cancel(owner);
 }
 
 void ObjectClient::Stop() {
-  if (::getpid() == pid_) thread_->Stop();
+  if (::getpid() != pid_) return;
+  for (const auto& thread : threads_) thread->Stop();
 }
 
 }  // namespace headrace::remote

@@ -3,15 +3,18 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <vector>
 
 #include "remote/object_request.h"
 #include "remote/options.h"
 
 namespace headrace::remote {
 
-// Reads objects by HTTP for a process, on one thread, "hr-objects", which is made with the first
+// Reads objects by HTTP for a process, on a thread, "hr-objects", which is made with the first
 // request. Connections are kept and shared; to each host only so many requests go at the same time,
-// and the others wait in line. Thread-safe. After fork() the child's copy is inert: it answers
+// and the others wait in line. Requests whose meter has a limit go by connections with a small
+// receive buffer, which have a thread of their own for each of kReceiveBuffers that is used.
+// Thread-safe. After fork() the child's copy is inert: it answers
 // kUnavailable, and its destructor does nothing.
 class ObjectClient {
  public:
@@ -32,7 +35,8 @@ class ObjectClient {
   class Thread;
 
   const pid_t pid_;
-  std::unique_ptr<Thread> thread_;
+  std::vector<std::unique_ptr<Thread>>
+      threads_;  // the free one, and one for each of kReceiveBuffers
 };
 
 }  // namespace headrace::remote

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/hash.h"
 #include "remote/http_fixture.h"
 #include "remote/object_client.h"
@@ -168,16 +170,158 @@ TEST(ObjectClientFaults, AClockThatIsWrongIsPutRight) {
   }
 }
 
-TEST(ObjectClientFaults, TheRightRegionIsNamed) {
+// Of a bucket in eu-west-1. Its answers to HEADs have a body's length and no body, as with all of HTTP.
+FakeHttp::Reply InEuWest(const FakeHttp::Query& query, const FakeHttp::Reply& refusal) {
+  const bool right = query.Header("authorization").find("/eu-west-1/s3/") != std::string::npos;
+  return right ? ReplyWith(query, "x", "\"v\"") : refusal;
+}
+
+TEST(ObjectClientFaults, TheRegionIsLearntOnceForABucket) {
+  const FakeHttp::Reply refusals[] = {
+      {.status = 301, .headers = {"x-amz-bucket-region: eu-west-1"}},
+      {.status = 307,
+       .headers = {"x-amz-bucket-region: eu-west-1", "Location: http://127.0.0.1:1/"}},
+      {.status = 400, .headers = {"x-amz-bucket-region: eu-west-1"}},
+      {.status = 400,
+       .body = "<Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region>"}};
+  for (const FakeHttp::Reply& refusal : refusals) {
+    for (const What what : {What::kWhole, What::kHead, What::kRange, What::kText}) {
+      FakeHttp server([&](const FakeHttp::Query& query) { return InEuWest(query, refusal); });
+      ClientOptions options = OptionsFor(server);
+      options.credentials = TestCredentials();
+      ObjectClient client(options);
+      const StoreSpec spec{.base = "s3://bucket", .endpoint = server.url()};
+      for (int i = 0; i < 3; ++i) {
+        const ObjectAnswer answer = Ask(client, RequestFor(server, spec, "x", what, 100));
+        EXPECT_TRUE(answer.status.ok()) << answer.status.ToString();
+        EXPECT_EQ(answer.size, 1U);
+      }
+      // A HEAD that is not told the region by the head asks by a GET.
+      const bool asks = what == What::kHead && !refusal.body.empty();
+      EXPECT_EQ(server.queries().size(), asks ? 5U : 4U);
+    }
+  }
+}
+
+TEST(ObjectClientFaults, ARegionThatChangesWithEachAnswerIsGivenUp) {
+  std::atomic<int> asked = 0;
   FakeHttp server([&](const FakeHttp::Query&) {
-    return FakeHttp::Reply{.status = 301, .headers = {"x-amz-bucket-region: eu-west-1"}};
+    return FakeHttp::Reply{.status = 301,
+                           .headers = {"x-amz-bucket-region: r-" + std::to_string(++asked)}};
   });
   ClientOptions options = OptionsFor(server);
   options.credentials = TestCredentials();
   ObjectClient client(options);
   const StoreSpec spec{.base = "s3://bucket", .endpoint = server.url()};
   EXPECT_THAT(Ask(client, RequestFor(server, spec, "x")).status.message(),
-              HasSubstr("the bucket is in the region eu-west-1, not us-east-1"));
+              HasSubstr("the bucket is in the region r-2, not r-1"));
+  EXPECT_EQ(asked, 2);
+}
+
+TEST(ObjectClientFaults, ARedirectsTargetTeachesNoRegion) {
+  FakeHttp other([&](const FakeHttp::Query&) {
+    return FakeHttp::Reply{.status = 403, .headers = {"x-amz-bucket-region: eu-west-1"}};
+  });
+  FakeHttp server([&](const FakeHttp::Query&) {
+    return FakeHttp::Reply{.status = 302, .headers = {"Location: " + other.url() + "/x"}};
+  });
+  ClientOptions options = OptionsFor(server);
+  options.rules = *EndpointRules::Make({server.authority(), other.authority()});
+  ObjectClient client(options);
+  const StoreSpec spec{.base = "s3://bucket", .endpoint = server.url(), .anonymous = true};
+  const ObjectAnswer answer = Ask(client, RequestFor(server, spec, "x"));
+  EXPECT_THAT(answer.status.message(), HasSubstr("403"));
+  EXPECT_THAT(answer.status.message(), Not(HasSubstr("eu-west-1")));
+  EXPECT_EQ(server.queries().size(), 1U);
+  EXPECT_EQ(other.queries().size(), 1U);
+}
+
+TEST(ObjectClientFaults, AHeadThatIsRefusedSaysWhy) {
+  FakeHttp server([&](const FakeHttp::Query&) {
+    return FakeHttp::Reply{.status = 400, .body = "<Code>InvalidToken</Code>"};
+  });
+  ClientOptions options = OptionsFor(server);
+  options.credentials = TestCredentials();
+  ObjectClient client(options);
+  const StoreSpec spec{.base = "s3://bucket", .endpoint = server.url()};
+  EXPECT_THAT(Ask(client, RequestFor(server, spec, "x", What::kHead)).status.message(),
+              HasSubstr("400 InvalidToken"));
+  EXPECT_EQ(server.queries().size(), 2U);
+}
+
+TEST(ObjectClientFaults, ARefusalThatPassesWhileAHeadAsksWhyIsNoEnd) {
+  for (const std::string object : {"x", ""}) {
+    std::atomic<int> asked = 0;
+    FakeHttp server([&](const FakeHttp::Query& query) {
+      return ++asked == 1 ? FakeHttp::Reply{.status = 400} : ReplyWith(query, object, "\"v\"");
+    });
+    ClientOptions options = OptionsFor(server);
+    options.credentials = TestCredentials();
+    ObjectClient client(options);
+    const StoreSpec spec{.base = "s3://bucket", .endpoint = server.url()};
+    const ObjectAnswer answer = Ask(client, RequestFor(server, spec, "x", What::kHead));
+    EXPECT_TRUE(answer.status.ok()) << answer.status.ToString();
+    EXPECT_EQ(answer.size, object.size());
+    EXPECT_EQ(asked, 3);
+  }
+}
+
+// radosgw and moto tell no size of an object with a range that is after its end.
+TEST(ObjectClientFaults, ARangeAfterTheEndIsEmptyThoughTheStoreTellsNoSize) {
+  for (const std::string object : {"object", ""}) {
+    FakeHttp server([&](const FakeHttp::Query& query) {
+      FakeHttp::Reply reply = ReplyWith(query, object, "\"v\"");
+      if (reply.status == 416) reply.headers.clear();
+      return reply;
+    });
+    ObjectClient client(OptionsFor(server));
+    ObjectRequest request = RequestFor(server, {}, "x", What::kRange, 10);
+    request.first = object.size();
+    const ObjectAnswer answer = Ask(client, request);
+    ASSERT_TRUE(answer.status.ok()) << answer.status.ToString();
+    EXPECT_EQ(answer.size, object.size());
+    EXPECT_EQ(answer.version, "\"v\"");
+    EXPECT_TRUE(answer.bytes.empty());
+    EXPECT_EQ(server.queries().size(), 2U);
+  }
+}
+
+// What a refusal tells fails all requests that are on their way: more than the budget of retries has.
+TEST(ObjectClientFaults, ManyRequestsArePutRightTogether) {
+  const FakeHttp::Reply refusals[] = {
+      {.status = 400, .headers = {"x-amz-bucket-region: eu-west-1"}},
+      {.status = 400, .body = "<Code>ExpiredToken</Code>"},
+      {.status = 403,
+       .headers = {"Date: Fri, 24 May 2013 00:00:00 GMT"},
+       .body = "<Code>RequestTimeTooSkewed</Code>"}};
+  constexpr std::size_t kMany = RetryBudget::kFull / RetryBudget::kOfRetry + 10;
+  for (const FakeHttp::Reply& refusal : refusals) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<std::string> refused;
+    FakeHttp server([&](const FakeHttp::Query& query) {
+      const std::lock_guard lock(mutex);
+      return refused.insert(query.target).second ? refusal : ReplyWith(query, "x", "\"v\"");
+    });
+    ClientOptions options = OptionsFor(server);
+    options.credentials = TestCredentials();
+    options.host_requests = kMany;
+    options.retry.most_tries = 1;
+    ObjectClient client(options);
+    const StoreSpec spec{.base = "s3://bucket", .endpoint = server.url()};
+    std::size_t answers = 0, good = 0;
+    for (std::size_t i = 0; i < kMany; ++i) {
+      client.Begin(RequestFor(server, spec, std::to_string(i)), [&](const ObjectAnswer& answer) {
+        const std::lock_guard lock(mutex);
+        ++answers;
+        if (answer.status.ok()) ++good;
+        changed.notify_all();
+      });
+    }
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return answers == kMany; });
+    EXPECT_EQ(good, kMany);
+  }
 }
 
 TEST(ObjectClientFaults, NoErrorTellsACredentialOrAQuery) {

@@ -12,7 +12,8 @@ using What = ObjectRequest::What;
 }  // namespace
 
 std::string ObjectFetch::RangeOf(const Part& part) {
-  if (!part.has_range) return {};
+  if (part.asks_why) return "bytes=0-0";
+  if (!part.has_range || part.asks_size) return {};
   return "bytes=" + std::to_string(part.range.first) + "-" +
          std::to_string(part.range.first + part.range.size - 1);
 }
@@ -70,11 +71,21 @@ Failure ObjectFetch::NoteVersion(const ResponseHead& head) {
 }
 
 Failure ObjectFetch::OnHead(Part& part, const ResponseHead& head) {
+  if (part.asks_why) return OnNoReason(part);
   // A try that failed left the version of before: the object may be another one now.
   if (parts_ == 1) noted_ = false;
   if (const Failure failure = NoteVersion(head); failure != Failure::kNone) return failure;
   if (request_.what == What::kHead) {
     size_ = head.length.value_or(0);
+    return Failure::kNone;
+  }
+  if (part.asks_size) {
+    part.asks_size = false;
+    if (head.length.value_or(0) > body_first()) return Failure::kChanged;  // it has grown since
+    size_ = head.length.value_or(0);
+    body_size_ = part.range.size = 0;
+    body_ = std::make_shared<ScratchBuffer>();
+    (void)body_->Ensure(1);
     return Failure::kNone;
   }
   return Place(part, head);

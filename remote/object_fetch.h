@@ -30,6 +30,9 @@ class ObjectFetch {
     int tries = 0;
     int redirects = 0;
     std::optional<ObjectUrl> redirected;  // to this
+    Remedies done;
+    bool asks_why = false;   // of a HEAD: this try is a GET of one byte
+    bool asks_size = false;  // of a range: this try is a HEAD
   };
 
   // `part_bytes`: objects of more than two such parts are read in parts.
@@ -44,6 +47,10 @@ class ObjectFetch {
   [[nodiscard]] std::vector<std::shared_ptr<Part>> TakeParts() {
     return std::exchange(unbegun_, {});
   }
+  // A try is a HEAD, and no GET.
+  [[nodiscard]] bool IsHead(const Part& part) const {
+    return request_.what == ObjectRequest::What::kHead ? !part.asks_why : part.asks_size;
+  }
   // The value of the Range header, and of If-Match; empty: none.
   [[nodiscard]] static std::string RangeOf(const Part& part);
   [[nodiscard]] std::string MatchOf(const Part& part) const {
@@ -55,6 +62,11 @@ class ObjectFetch {
   static void BeginTry(Part& part) {
     ++part.tries;
     part.got = 0;
+  }
+  // A GET that asked why a HEAD was refused was not: the HEAD is to be tried again.
+  static Outcome::Failure OnNoReason(Part& part) {
+    part.asks_why = part.done.asked_why = false;
+    return Outcome::Failure::kBroken;
   }
   // The head of a part's answer came, and bytes of it. A failure: they are of no use, and the transfer
   // ends. REQUIRES: the head's status is 2xx.

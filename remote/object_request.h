@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "remote/meter.h"
 #include "remote/store.h"
 
 namespace headrace::remote {
@@ -28,6 +29,8 @@ struct ObjectRequest {
   std::uint64_t first = 0;  // kRange
   // Who asks, for ObjectClient::Cancel.
   const void* owner = nullptr;
+  // Pays for what is received. Empty: nobody does.
+  std::shared_ptr<Meter> meter = nullptr;
 };
 
 // Errors: kNotFound (Detail::kNoFile): there is no such object. kUnsupported: it is too large, or

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "remote/store.h"
 #include "remote/text.h"
 
 namespace headrace::remote {
@@ -16,6 +17,15 @@ std::optional<std::uint64_t> Number(std::string_view text) {
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
   return number;
+}
+
+// What follows the tag up to the next one, where that is near; else nothing.
+std::string_view WordIn(std::string_view body, std::string_view tag) {
+  const std::size_t begin = body.find(tag);
+  if (begin == std::string_view::npos) return {};
+  const std::string_view rest = body.substr(begin + tag.size(), 64);
+  const std::size_t end = rest.find('<');
+  return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
 }
 
 bool IsPrintable(std::string_view text) {
@@ -70,21 +80,25 @@ void ResponseHead::Read(std::string_view line) {
   } else if (name == "location") {
     location = value;
   } else if (name == "x-amz-bucket-region") {
-    if (IsPrintable(value)) region = value;
-  } else if (auto found = Checksum::OfHeader(name, value)) {
+    if (IsRegion(value)) region = value;
+  } else if (name == "x-goog-stored-content-encoding") {
+    unpacked = value != "identity";
+    if (unpacked) checksum.reset();
+  } else if (auto found = Checksum::OfHeader(name, value); found && !unpacked) {
     checksum = std::move(found);
   }
 }
 
 std::string ErrorCode(std::string_view body) {
-  const std::size_t begin = body.find("<Code>");
-  if (begin == std::string_view::npos) return {};
-  const std::string_view rest = body.substr(begin + 6, 64);
-  const std::string_view code = rest.substr(0, rest.find('<'));
-  const bool plain = code.size() < rest.size() && std::ranges::all_of(code, [](char c) {
-                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-                     });
+  const std::string_view code = WordIn(body, "<Code>");
+  const bool plain = std::ranges::all_of(
+      code, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
   return plain ? std::string(code) : std::string();
+}
+
+std::string ErrorRegion(std::string_view body) {
+  const std::string_view region = WordIn(body, "<Region>");
+  return IsRegion(region) ? std::string(region) : std::string();
 }
 
 }  // namespace headrace::remote

@@ -26,6 +26,8 @@ struct ResponseHead {
   std::string location;
   std::string region;                // of the bucket
   std::optional<Checksum> checksum;  // of the whole
+  // GCS keeps it packed and sends it unpacked: its checksum is that of other bytes.
+  bool unpacked = false;
 
   // Takes a line of a head: a status line, which begins anew, or a header. Unknown ones and damaged
   // values are passed over.
@@ -34,5 +36,7 @@ struct ResponseHead {
 
 // The text of S3's <Code> in an error's body, letters alone; empty: there is none.
 [[nodiscard]] std::string ErrorCode(std::string_view body);
+// That of its <Region>, which is that of the bucket; empty: there is none, or it is no region.
+[[nodiscard]] std::string ErrorRegion(std::string_view body);
 
 }  // namespace headrace::remote

@@ -46,6 +46,26 @@ TEST(ResponseHead, WhatIsDamagedOrWeakIsPassedOver) {
   EXPECT_FALSE(Read({"HTTP/1.1 200 OK", "Accept-Ranges: none"}).takes_ranges);
 }
 
+TEST(ResponseHead, ChecksumsOfGcsAreOfTheBytesThatAreSent) {
+  const char* const hash = "x-goog-hash: crc32c=n03x6A==,md5=Ojk9c3dhfxgoKVVHYwFbHQ==";
+  const auto checksum = Read({"HTTP/1.1 200 OK", hash}).checksum;
+  ASSERT_TRUE(checksum);
+  EXPECT_EQ(checksum->kind, Checksum::Kind::kCrc32c);
+  EXPECT_EQ(checksum->value, "\x9f\x4d\xf1\xe8");
+  const char* const packed = "x-goog-stored-content-encoding: gzip";
+  EXPECT_FALSE(Read({"HTTP/1.1 200 OK", hash, packed}).checksum);
+  EXPECT_FALSE(Read({"HTTP/1.1 200 OK", packed, hash}).checksum);
+  EXPECT_TRUE(Read({"HTTP/1.1 200 OK", hash, "x-goog-stored-content-encoding: identity"}).checksum);
+  EXPECT_FALSE(Read({"HTTP/1.1 200 OK", "x-goog-hash: md5=Ojk9c3dhfxgoKVVHYwFbHQ=="}).checksum);
+}
+
+TEST(ResponseHead, TheRegionOfAnErrorIsARegion) {
+  EXPECT_EQ(ErrorRegion("<Code>x</Code><Region>eu-west-1</Region>"), "eu-west-1");
+  EXPECT_EQ(ErrorRegion("<Region>evil.example/</Region>"), "");
+  EXPECT_EQ(ErrorRegion("<Region>eu-west-1"), "");
+  EXPECT_EQ(Read({"HTTP/1.1 301 x", "x-amz-bucket-region: evil.example"}).region, "");
+}
+
 TEST(ResponseHead, TheCodeOfAnErrorIsLettersAlone) {
   EXPECT_EQ(ErrorCode("<Error><Code>SlowDown</Code><Message>x</Message></Error>"), "SlowDown");
   EXPECT_EQ(ErrorCode("<Code>Slow\nDown</Code>"), "");

@@ -35,7 +35,7 @@ const char* Words(Failure failure) {
 
 }  // namespace
 
-Verdict Judge(const Outcome& outcome, const RetryRules& rules, int tries) {
+Verdict Judge(const Outcome& outcome, const RetryRules& rules, int tries, const Remedies& done) {
   const auto if_left = [&](Verdict verdict) {
     return tries < rules.most_tries ? verdict : Verdict::kFailed;
   };
@@ -60,14 +60,39 @@ Verdict Judge(const Outcome& outcome, const RetryRules& rules, int tries) {
       IsAnyOf(outcome.code, {"RequestTimeout", "SlowDown", "InternalError"})) {
     return if_left(Verdict::kAgain);
   }
-  // One more try each: what is wrong with them is known to be put right then, or not at all.
+  const auto once = [](Verdict verdict, bool before) {
+    return before ? Verdict::kFailed : verdict;
+  };
+  const bool refused = outcome.status == 301 || outcome.status == 307 || outcome.status == 400 ||
+                       outcome.status == 403;
+  if (refused && !outcome.region.empty()) return once(Verdict::kAgainInRegion, done.moved);
   if (IsAnyOf(outcome.code, {"ExpiredToken", "TokenRefreshRequired", "ExpiredTokenException"})) {
-    return tries < 2 ? Verdict::kAgainRenewed : Verdict::kFailed;
+    return once(Verdict::kAgainRenewed, done.renewed);
   }
-  if (outcome.code == "RequestTimeTooSkewed") {
-    return tries < 2 ? Verdict::kAgainInTime : Verdict::kFailed;
+  if (outcome.code == "RequestTimeTooSkewed") return once(Verdict::kAgainInTime, done.timed);
+  if (outcome.beyond) return once(Verdict::kAgainForSize, done.asked_size);
+  return outcome.untold ? once(Verdict::kAgainForCode, done.asked_why) : Verdict::kFailed;
+}
+
+bool NoteRemedy(Verdict verdict, Remedies& done) {
+  switch (verdict) {
+    case Verdict::kAgainRenewed:
+      return done.renewed = true;
+    case Verdict::kAgainInTime:
+      return done.timed = true;
+    case Verdict::kAgainInRegion:
+      return done.moved = true;
+    case Verdict::kAgainForCode:
+      return done.asked_why = true;
+    case Verdict::kAgainForSize:
+      return done.asked_size = true;
+    case Verdict::kDone:
+    case Verdict::kAgain:
+    case Verdict::kAgainFromStart:
+    case Verdict::kFailed:
+      break;
   }
-  return Verdict::kFailed;
+  return false;
 }
 
 Duration PauseBefore(const Outcome& outcome, const RetryRules& rules, int tries, double drawn) {

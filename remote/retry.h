@@ -23,7 +23,10 @@ struct Outcome {
   };
   int status = 0;
   Failure failure = Failure::kNone;
-  std::string code;                     // <Code> of S3's errors
+  std::string code;     // <Code> of S3's errors
+  std::string region;   // of the bucket, if it is another than was asked in
+  bool untold = false;  // a refusal that may be put right, but has no body to say how
+  bool beyond = false;  // a range after the object's end, and the size is not told
   std::optional<Duration> retry_after;  // as the store says
 };
 
@@ -34,7 +37,16 @@ enum class Verdict : std::uint8_t {
   kAgainFromStart,  // the object is another one now: all of it must be read again
   kAgainRenewed,    // with credentials that are looked up again
   kAgainInTime,     // with the store's time
+  kAgainInRegion,   // in the bucket's region
+  kAgainForCode,    // a HEAD's refusal has no body: a GET of one byte is told why
+  kAgainForSize,    // by a HEAD
   kFailed,
+};
+
+// What was put right for a request after a refusal: each once, since a second refusal means something
+// else.
+struct Remedies {
+  bool renewed = false, timed = false, moved = false, asked_why = false, asked_size = false;
 };
 
 struct RetryRules {
@@ -43,8 +55,12 @@ struct RetryRules {
   Duration longest_pause = std::chrono::seconds(20);
 };
 
-// Pure. `tries`: so far, this one too.
-[[nodiscard]] Verdict Judge(const Outcome& outcome, const RetryRules& rules, int tries);
+// Pure. `tries`: so far, this one too. `done`: before.
+[[nodiscard]] Verdict Judge(const Outcome& outcome, const RetryRules& rules, int tries,
+                            const Remedies& done);
+// Notes what the verdict puts right. False: it is no remedy but a retry, which waits and takes from the
+// budget. A remedy does neither: what it mends fails all requests on their way together, and each once.
+bool NoteRemedy(Verdict verdict, Remedies& done);
 // The pause before the next try: a part, drawn evenly, of what doubles with each try; at least what
 // the store asks for. `drawn` in [0, 1).
 [[nodiscard]] Duration PauseBefore(const Outcome& outcome, const RetryRules& rules, int tries,

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 Verdict Of(int status, const char* code = "", int tries = 1) {
   return Judge({.status = status, .failure = Failure::kNone, .code = code, .retry_after = {}}, {},
-               tries);
+               tries, {});
 }
 
 TEST(Retry, WhatPassesIsTriedAgainAndNothingElse) {
@@ -30,17 +30,37 @@ TEST(Retry, WhatPassesIsTriedAgainAndNothingElse) {
   EXPECT_EQ(Of(412, "", 8), Verdict::kFailed);
 }
 
-TEST(Retry, CredentialsAndTheClockArePutRightOnce) {
-  EXPECT_EQ(Of(400, "ExpiredToken"), Verdict::kAgainRenewed);
-  EXPECT_EQ(Of(400, "ExpiredToken", 2), Verdict::kFailed);
-  EXPECT_EQ(Of(403, "RequestTimeTooSkewed"), Verdict::kAgainInTime);
-  EXPECT_EQ(Of(403, "RequestTimeTooSkewed", 2), Verdict::kFailed);
+TEST(Retry, WhatCanBePutRightIsOnceHoweverManyTriesWereBefore) {
+  const auto of = [](const Outcome& outcome, Verdict expected) {
+    Remedies done;
+    EXPECT_EQ(Judge(outcome, {}, 5, done), expected);
+    EXPECT_TRUE(NoteRemedy(expected, done));
+    EXPECT_EQ(Judge(outcome, {}, 1, done), Verdict::kFailed);
+  };
+  of({.status = 400, .code = "ExpiredToken"}, Verdict::kAgainRenewed);
+  of({.status = 403, .code = "RequestTimeTooSkewed"}, Verdict::kAgainInTime);
+  for (const int status : {301, 307, 400, 403}) {
+    of({.status = status, .region = "eu-west-1"}, Verdict::kAgainInRegion);
+  }
+  of({.status = 400, .untold = true}, Verdict::kAgainForCode);
+  of({.status = 416, .beyond = true}, Verdict::kAgainForSize);
   EXPECT_EQ(Of(403, "AccessDenied"), Verdict::kFailed);
   EXPECT_EQ(Of(403, "SignatureDoesNotMatch"), Verdict::kFailed);
+  EXPECT_EQ(Judge({.status = 404, .region = "eu-west-1"}, {}, 1, {}), Verdict::kFailed);
+  Remedies none;
+  for (const Verdict verdict :
+       {Verdict::kDone, Verdict::kAgain, Verdict::kAgainFromStart, Verdict::kFailed}) {
+    EXPECT_FALSE(NoteRemedy(verdict, none));
+  }
+}
+
+TEST(Retry, OneRemedyLeavesTheOthers) {
+  Remedies done{.timed = true, .moved = true};
+  EXPECT_EQ(Judge({.status = 400, .code = "ExpiredToken"}, {}, 1, done), Verdict::kAgainRenewed);
 }
 
 TEST(Retry, BrokenConnectionsAreTriedAgainAndRefusedOnesNever) {
-  const auto of = [](Failure failure) { return Judge({.failure = failure}, {}, 1); };
+  const auto of = [](Failure failure) { return Judge({.failure = failure}, {}, 1, {}); };
   for (const Failure failure :
        {Failure::kConnect, Failure::kTimeout, Failure::kBroken, Failure::kDamaged}) {
     EXPECT_EQ(of(failure), Verdict::kAgain);

@@ -89,4 +89,17 @@ std::string Authorization(const SigningRequest& request, const Credentials& cred
          ",Signature=" + Hex(Hmac(AsKey(key), text));
 }
 
+void SignHeaders(SigningRequest& request, const Credentials& credentials, std::string_view region,
+                 std::int64_t millis) {
+  const std::string time = SigningTime(millis);
+  request.payload_hash = kEmptyHash;
+  request.headers.emplace_back("x-amz-content-sha256", kEmptyHash);
+  request.headers.emplace_back("x-amz-date", time);
+  if (!credentials.token.empty()) {
+    request.headers.emplace_back("x-amz-security-token", credentials.token);
+  }
+  std::string signature = Authorization(request, credentials, region, "s3", time);
+  request.headers.emplace_back("authorization", std::move(signature));
+}
+
 }  // namespace headrace::remote

@@ -29,6 +29,11 @@ inline constexpr std::string_view kEmptyHash =
 // The text that is hashed and signed.
 [[nodiscard]] std::string CanonicalRequest(const SigningRequest& request);
 
+// Adds to the headers of a request without a body what its signature needs, and the signature. "host" is
+// one of them. `millis`: the store's time, since the Unix epoch.
+void SignHeaders(SigningRequest& request, const Credentials& credentials, std::string_view region,
+                 std::int64_t millis);
+
 // The value of the Authorization header. All of `request.headers` are signed, and "x-amz-date",
 // which is one of them, is `time`.
 [[nodiscard]] std::string Authorization(const SigningRequest& request,

@@ -7,6 +7,9 @@ namespace headrace::remote {
 namespace {
 
 constexpr std::string_view kS3 = "s3://";
+constexpr std::string_view kGcs = "gs://";
+constexpr std::string_view kGcsHost = "storage.googleapis.com";
+constexpr std::size_t kLongestRegion = 40;
 
 bool IsLetterOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -58,6 +61,8 @@ std::string PercentEncode(std::string_view text, bool keep_slashes) {
   }
   return encoded;
 }
+
+bool IsRegion(std::string_view text) { return text.size() <= kLongestRegion && AllOf(text, "-"); }
 
 std::string ObjectUrl::Authority() const {
   std::string text = host.find(':') == std::string::npos ? host : "[" + host + "]";
@@ -128,9 +133,10 @@ Result<Store> Store::Make(const StoreSpec& spec) {
   store.base_ = spec.base;
   if (!store.base_.ends_with('/')) store.base_ += '/';
   store.anonymous_ = spec.anonymous;
-  if (!spec.base.starts_with(kS3)) {
+  const bool gcs = spec.base.starts_with(kGcs);
+  if (!gcs && !spec.base.starts_with(kS3)) {
     if (!spec.endpoint.empty() || !spec.region.empty() || !spec.addressing.empty()) {
-      return InvalidArgument("endpoint, region and addressing belong to s3:// alone");
+      return InvalidArgument("endpoint, region and addressing belong to s3:// and gs:// alone");
     }
     HR_TRY(store.root_, ObjectUrl::Parse(store.base_));
     if (!store.root_.query.empty()) return InvalidArgument("the base of objects has a query");
@@ -140,19 +146,23 @@ Result<Store> Store::Make(const StoreSpec& spec) {
     return store;
   }
   store.s3_ = true;
+  store.gcs_ = gcs;
+  static_assert(kS3.size() == kGcs.size());
   const std::string_view rest = std::string_view(store.base_).substr(kS3.size());
   store.bucket_ = rest.substr(0, rest.find('/'));
   if (!AllOf(store.bucket_, ".-_") || HasDots(store.bucket_)) {
     return InvalidArgument(Quoted(store.base_) + " names no bucket");
   }
   store.root_size_ = kS3.size() + store.bucket_.size() + 1;
-  store.region_ = spec.region.empty() ? "us-east-1" : spec.region;
+  store.region_ = !spec.region.empty() ? spec.region : gcs ? "auto" : "us-east-1";
   if (!AllOf(store.region_, "-_")) {
     return InvalidArgument(Quoted(store.region_) + " is no region");
   }
-  const bool aws = spec.endpoint.empty();
-  if (aws) {
+  store.aws_ = spec.endpoint.empty() && !gcs;
+  if (store.aws_) {
     store.root_.host = AwsHost(store.region_);
+  } else if (spec.endpoint.empty()) {
+    store.root_.host = kGcsHost;
   } else {
     HR_TRY(store.root_, ObjectUrl::Parse(spec.endpoint));
     if (store.root_.path != "/" || !store.root_.query.empty()) {
@@ -164,7 +174,8 @@ Result<Store> Store::Make(const StoreSpec& spec) {
   }
   // A certificate for *.host does not cover a bucket with dots.
   const bool possible = store.bucket_.find_first_of("._") == std::string::npos;
-  const bool in_host = spec.addressing == "virtual" || (spec.addressing.empty() && aws && possible);
+  const bool in_host =
+      spec.addressing == "virtual" || (spec.addressing.empty() && store.aws_ && possible);
   if (in_host && IsAddress(store.root_.host)) {
     return InvalidArgument("addressing 'virtual' needs an endpoint with a name");
   }
@@ -187,6 +198,14 @@ Result<ObjectUrl> Store::UrlOf(std::string_view name) const {
   }
   ObjectUrl url = root_;
   url.path += PercentEncode(key, /*keep_slashes=*/true);
+  return url;
+}
+
+ObjectUrl Store::InRegion(ObjectUrl url, const std::string& region) const {
+  const std::string ours = AwsHost(region_);
+  if (aws_ && url.host.ends_with(ours)) {
+    url.host.replace(url.host.size() - ours.size(), ours.size(), AwsHost(region));
+  }
   return url;
 }
 

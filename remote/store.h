@@ -9,13 +9,14 @@
 // Objects in stores that are reached by HTTP: docs/adr/0054-objects.md.
 namespace headrace::remote {
 
-// Where objects lie, as a program or a plan says it. It holds no secret.
+// Where objects lie, as a program or a plan says it. It holds no secret. GCS ("gs://") is spoken to by
+// its interface for programs that know S3.
 struct StoreSpec {
-  std::string base;        // "s3://bucket/prefix" or "https://host/path"
-  std::string endpoint;    // of s3: "https://host[:port]"; empty: AWS in the region
-  std::string region;      // of s3; empty: us-east-1
-  std::string addressing;  // of s3: "path", "virtual"; empty: "virtual" for AWS, else "path"
-  bool anonymous = false;  // of s3: requests are not signed
+  std::string base;        // "s3://bucket/prefix", "gs://bucket/prefix" or "https://host/path"
+  std::string endpoint;    // of a bucket: "https://host[:port]"; empty: AWS in the region, or GCS
+  std::string region;      // of a bucket; empty: us-east-1, or "auto" for GCS
+  std::string addressing;  // of a bucket: "path", "virtual"; empty: "virtual" for AWS, else "path"
+  bool anonymous = false;  // of a bucket: requests are not signed
 
   friend bool operator==(const StoreSpec&, const StoreSpec&) = default;
 };
@@ -42,6 +43,9 @@ struct ObjectUrl {
 // Percent-encodes all but unreserved characters (RFC 3986) and, if asked to, "/".
 [[nodiscard]] std::string PercentEncode(std::string_view text, bool keep_slashes);
 
+// Letters, digits and hyphens, few enough: it may become a part of a host's name.
+[[nodiscard]] bool IsRegion(std::string_view text);
+
 // Makes URLs of names. Immutable; thread-safe.
 class Store {
  public:
@@ -50,7 +54,10 @@ class Store {
 
   // The base with one "/" at its end; all names begin with it.
   [[nodiscard]] const std::string& base() const { return base_; }
+  // It has buckets, and speaks as S3 does.
   [[nodiscard]] bool s3() const { return s3_; }
+  // Its answers have checksums if they are asked for.
+  [[nodiscard]] bool asks_for_checksums() const { return s3_ && !gcs_; }
   // Requests are to be signed.
   [[nodiscard]] bool is_signed() const { return s3_ && !anonymous_; }
   [[nodiscard]] const std::string& region() const { return region_; }
@@ -61,13 +68,17 @@ class Store {
   [[nodiscard]] Result<ObjectUrl> UrlOf(std::string_view name) const;
   // The URL of the bucket itself. REQUIRES: s3(). `query` is encoded and sorted.
   [[nodiscard]] ObjectUrl BucketUrl(std::string query) const;
+  // One of its URLs, as it is where the bucket lies in this region: AWS has a host for each.
+  [[nodiscard]] ObjectUrl InRegion(ObjectUrl url, const std::string& region) const;
 
  private:
   Store() = default;
 
   std::string base_;
   bool s3_ = false;
+  bool gcs_ = false;
   bool anonymous_ = false;
+  bool aws_ = false;  // its host is that of its region
   std::string region_;
   std::string bucket_;
   ObjectUrl root_;             // its path ends with "/"

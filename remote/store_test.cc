@@ -35,6 +35,43 @@ TEST(Store, AnEndpointHasItInThePathUnlessAsked) {
             "https://host:8443/a/b%20c");
 }
 
+TEST(Store, GcsIsSpokenToAsS3) {
+  EXPECT_EQ(UrlOf({.base = "gs://my_data.x/train"}, "gs://my_data.x/train/a b"),
+            "https://storage.googleapis.com/my_data.x/train/a%20b");
+  const Store store = *Store::Make({.base = "gs://data"});
+  EXPECT_TRUE(store.s3() && store.is_signed() && !store.asks_for_checksums());
+  EXPECT_EQ(store.region(), "auto");
+  EXPECT_EQ(store.bucket(), "data");
+  EXPECT_EQ(UrlOf({.base = "gs://data", .addressing = "virtual"}, "gs://data/x"),
+            "https://data.storage.googleapis.com/x");
+  EXPECT_EQ(UrlOf({.base = "gs://data", .endpoint = "http://[::1]:9000"}, "gs://data/x"),
+            "http://[::1]:9000/data/x");
+  EXPECT_FALSE(Store::Make({.base = "gs:///x"}).ok());
+  EXPECT_FALSE(Store::Make({.base = "gss://data/x"}).ok());
+}
+
+TEST(Store, OnlyAwsHasAHostForEachRegion) {
+  const Store aws = *Store::Make({.base = "s3://data"});
+  EXPECT_EQ(aws.InRegion(aws.BucketUrl("list-type=2"), "cn-north-1").Text(),
+            "https://data.s3.cn-north-1.amazonaws.com.cn/?list-type=2");
+  for (const StoreSpec& spec : {StoreSpec{.base = "gs://data"},
+                                StoreSpec{.base = "s3://data", .endpoint = "https://store"}}) {
+    const Store store = *Store::Make(spec);
+    const ObjectUrl url = store.BucketUrl("");
+    EXPECT_EQ(store.InRegion(url, "eu-west-1").Text(), url.Text());
+  }
+}
+
+TEST(Store, ARegionThatAStoreTellsIsAWordOfAHost) {
+  for (const char* text : {"eu-west-1", "auto", "us-gov-east-1", "RegionOne"}) {
+    EXPECT_TRUE(IsRegion(text)) << text;
+  }
+  const std::string evil(41, 'a');
+  for (const char* text : {"", "evil.com/", "a.b", "a b", "a@b", "a:1", evil.c_str()}) {
+    EXPECT_FALSE(IsRegion(text)) << text;
+  }
+}
+
 TEST(Store, NamesStayBelowTheBase) {
   const StoreSpec spec{.base = "s3://data/train"};
   for (const char* name : {"s3://data/trainx", "s3://data/other/x", "s3://data/train/../x", "/x",

@@ -1,5 +1,7 @@
 #include "remote/transfer.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/version.h"
+#include "remote/receive_window.h"
 
 namespace headrace::remote {
 namespace {
@@ -14,6 +17,7 @@ namespace {
 using Failure = Outcome::Failure;
 
 constexpr std::size_t kMostErrorBytes = 4096;
+constexpr int kLeastSegment = 1220, kMostSegment = 32767;  // bytes; the system takes no more
 constexpr std::size_t kMostHeadBytes = 65536;
 
 long Millis(Duration duration) {
@@ -49,7 +53,12 @@ Failure FailureOf(CURLcode code) {
 }  // namespace
 
 Transfer::Transfer(const Call& call, const EndpointRules& rules, Taker taker)
-    : handle_(curl_easy_init()), url_(call.url), rules_(rules), taker_(std::move(taker)) {
+    : handle_(curl_easy_init()),
+      url_(call.url),
+      rules_(rules),
+      taker_(std::move(taker)),
+      receive_buffer_(call.receive_buffer),
+      sockets_(call.sockets) {
   HR_CHECK(handle_ != nullptr);
   Set(handle_, CURLOPT_PRIVATE, this);
   Set(handle_, CURLOPT_URL, call.url.Text().c_str());
@@ -65,15 +74,21 @@ Transfer::Transfer(const Call& call, const EndpointRules& rules, Taker taker)
     Set(handle_, CURLOPT_POSTFIELDSIZE, static_cast<long>(call.body.size()));
     Set(handle_, CURLOPT_COPYPOSTFIELDS, call.body.c_str());
   }
-  Set(handle_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  // Answers on one connection have one buffer, so where that matters each has its own connection.
+  const bool shared = receive_buffer_ == 0;
+  Set(handle_, CURLOPT_HTTP_VERSION,
+      static_cast<long>(shared ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   // Over TLS the first connection tells whether it takes several requests at a time.
-  Set(handle_, CURLOPT_PIPEWAIT, call.url.tls ? 1L : 0L);
+  Set(handle_, CURLOPT_PIPEWAIT, call.url.tls && shared ? 1L : 0L);
   Set(handle_, CURLOPT_TCP_KEEPALIVE, 1L);
-  Set(handle_, CURLOPT_BUFFERSIZE, 131072L);
+  Set(handle_, CURLOPT_BUFFERSIZE,
+      static_cast<long>(shared ? kMostRead : std::min(kMostPiece, receive_buffer_)));
   Set(handle_, CURLOPT_CONNECTTIMEOUT_MS, Millis(call.limits.connect));
-  Set(handle_, CURLOPT_TIMEOUT_MS, Millis(call.limits.whole));
-  Set(handle_, CURLOPT_LOW_SPEED_LIMIT, call.limits.slow_bytes);
-  Set(handle_, CURLOPT_LOW_SPEED_TIME, std::max(Millis(call.limits.slow) / 1000, 1L));
+  if (!call.paced) {
+    Set(handle_, CURLOPT_TIMEOUT_MS, Millis(call.limits.whole));
+    Set(handle_, CURLOPT_LOW_SPEED_LIMIT, call.limits.slow_bytes);
+    Set(handle_, CURLOPT_LOW_SPEED_TIME, std::max(Millis(call.limits.slow) / 1000, 1L));
+  }
   const std::string agent = "headrace/" + std::string(kVersion);
   Set(handle_, CURLOPT_USERAGENT, agent.c_str());
   if (!call.ca_file.empty()) Set(handle_, CURLOPT_CAINFO, call.ca_file.c_str());
@@ -89,6 +104,11 @@ Transfer::Transfer(const Call& call, const EndpointRules& rules, Taker taker)
   Set(handle_, CURLOPT_WRITEDATA, this);
   Set(handle_, CURLOPT_OPENSOCKETFUNCTION, &Transfer::OpenSocket);
   Set(handle_, CURLOPT_OPENSOCKETDATA, this);
+  if (sockets_ == nullptr) return;
+  Set(handle_, CURLOPT_CLOSESOCKETFUNCTION, &SocketTable::Close);
+  Set(handle_, CURLOPT_CLOSESOCKETDATA, sockets_);
+  Set(handle_, CURLOPT_PREREQFUNCTION, &Transfer::OnRequest);
+  Set(handle_, CURLOPT_PREREQDATA, this);
 }
 
 Transfer::~Transfer() {
@@ -108,13 +128,33 @@ curl_socket_t Transfer::OpenSocket(void* self, curlsocktype /*purpose*/, curl_so
     transfer->forbidden_ = true;
     return CURL_SOCKET_BAD;
   }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  const int made = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (made >= 0 && transfer->receive_buffer_ > 0) {
+    // Before it connects: a window that was once offered can't be taken back. The system takes twice
+    // as much, a half of it for its own book.
+    const int bytes = static_cast<int>(transfer->receive_buffer_ / 2);
+    ::setsockopt(made, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+    // A receiver offers no room that is less than a segment. So segments are small against the buffer, also
+    // where the network takes large ones: otherwise it would run empty and wait for a late ACK.
+    const int segment = std::clamp(bytes / 4, kLeastSegment, kMostSegment);
+    ::setsockopt(made, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
+  }
+  if (made >= 0 && transfer->sockets_ != nullptr) transfer->sockets_->Add(made);
+  return made;
+}
+
+int Transfer::OnRequest(void* self, char* /*ip*/, char* /*local_ip*/, int /*port*/,
+                        int local_port) {
+  auto* const transfer = static_cast<Transfer*>(self);
+  transfer->socket_ = transfer->sockets_->Find(local_port);
+  return CURL_PREREQFUNC_OK;
 }
 
 std::size_t Transfer::OnHeader(char* data, std::size_t size, std::size_t count, void* self) {
   auto* const transfer = static_cast<Transfer*>(self);
   const std::string_view line(data, size * count);
   if (line.size() > kMostHeadBytes) return 0;
+  if (transfer->taker_.on_head_bytes) transfer->taker_.on_head_bytes(line.size());
   if (line != "\r\n" && line != "\n") {
     if (!transfer->head_taken_) transfer->head_.Read(line);  // trailers are none of ours
     return line.size();
@@ -122,6 +162,7 @@ std::size_t Transfer::OnHeader(char* data, std::size_t size, std::size_t count, 
   // The end of a head; of an interim one (1xx) as well.
   if (transfer->head_.status >= 200 && !transfer->head_taken_) {
     transfer->head_taken_ = true;
+    if (transfer->taker_.on_any_head) transfer->taker_.on_any_head(transfer->head_);
     if (transfer->succeeds()) transfer->failure_ = transfer->taker_.on_head(transfer->head_);
   }
   return transfer->failure_ == Failure::kNone ? line.size() : 0;
@@ -130,6 +171,10 @@ std::size_t Transfer::OnHeader(char* data, std::size_t size, std::size_t count, 
 std::size_t Transfer::OnBody(char* data, std::size_t size, std::size_t count, void* self) {
   auto* const transfer = static_cast<Transfer*>(self);
   const std::size_t bytes = size * count;
+  if (transfer->taker_.on_body_bytes && transfer->taker_.on_body_bytes(bytes)) {
+    // Otherwise libcurl reads as long as the socket has something.
+    curl_easy_pause(transfer->handle_, CURLPAUSE_RECV);
+  }
   if (!transfer->succeeds()) {
     transfer->error_.append(data, std::min(bytes, kMostErrorBytes - transfer->error_.size()));
     return bytes;
@@ -148,7 +193,10 @@ Outcome Transfer::End(CURLcode code) const {
     outcome.failure = Failure::kForbidden;
   } else if (code == CURLE_OK || (enough_ && code == CURLE_WRITE_ERROR)) {
     outcome.status = head_.status;
-    if (!succeeds()) outcome.code = ErrorCode(error_);
+    if (!succeeds()) {
+      outcome.code = ErrorCode(error_);
+      outcome.region = head_.region.empty() ? ErrorRegion(error_) : head_.region;
+    }
   } else {
     outcome.failure = FailureOf(code);
     if (outcome.failure == Failure::kOther) outcome.code = curl_easy_strerror(code);

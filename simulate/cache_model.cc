@@ -20,7 +20,7 @@ CacheModel::CacheModel(std::span<const Dataset> datasets, double capacity,
                         coordinator::CacheHost{1, room});
   }
   cached_.assign(bytes_.size(), 0);
-  quota_ = wanted_ = added_ = cached_;
+  quota_ = wanted_ = added_ = fill_ = cached_;
   kept_.assign(bytes_.size(), 1);
   seen_.assign(bytes_.size(), false);
 }
@@ -45,6 +45,13 @@ void CacheModel::SetQuotas(std::span<const std::size_t> datasets, std::span<cons
   for (std::size_t i = 0; i < datasets.size(); ++i) quota_[datasets[i]] = bytes[i];
 }
 
+void CacheModel::SetFills(std::span<const std::size_t> datasets,
+                          std::span<const double> bytes_per_second) {
+  for (const std::size_t d : filled_) fill_[d] = 0;
+  filled_.assign(datasets.begin(), datasets.end());
+  for (std::size_t i = 0; i < filled_.size(); ++i) fill_[filled_[i]] = bytes_per_second[i];
+}
+
 void CacheModel::Evict(double needed) {
   for (std::size_t d = 0; d < cached_.size() && needed > 0; ++d) {
     const double spare = cached_[d] - Limit(d);
@@ -66,6 +73,10 @@ void CacheModel::Advance(double dt, std::span<Reading* const> readers) {
     wanted_[d] += reader->rate * (1 - reader->hit) * dt;
   }
   double more = 0;
+  // Nothing of it was read in this epoch: what was read and is to be kept is cached.
+  for (const std::size_t d : filled_) {
+    if (seen_[d]) wanted_[d] += fill_[d] * dt;
+  }
   for (const std::size_t d : touched_) {
     added_[d] = std::clamp(Limit(d) - cached_[d], 0.0, wanted_[d]);
     more += added_[d];
@@ -86,7 +97,7 @@ void CacheModel::Advance(double dt, std::span<Reading* const> readers) {
     }
     reader->unread -= read;
     double share = reader->cached_share * kept_[d];
-    if (added_[d] > 0) {
+    if (added_[d] > 0 && wanted_[d] > 0) {
       const double own = read * (1 - reader->hit) / wanted_[d];
       share += added_[d] * (1 - own) / reader->unread / static_cast<double>(hosts_[d].size());
     }
@@ -110,6 +121,9 @@ double CacheModel::NextEpoch(const Reading& reading) const {
 }
 
 bool CacheModel::Drifts(std::span<Reading* const> readers) const {
+  for (const std::size_t d : filled_) {
+    if (fill_[d] > 0 && Fills(d)) return true;
+  }
   double fills = 0;
   for (const Reading* reader : readers) {
     if (Fills(reader->dataset)) fills += reader->rate * (1 - reader->hit);

@@ -39,6 +39,9 @@ class CacheModel {
   // Sets quotas, as positions of data sets and bytes; all others get 0. Bytes over a quota stay
   // until the room is needed. REQUIRES: their sum is at most the capacity.
   void SetQuotas(std::span<const std::size_t> datasets, std::span<const double> bytes);
+  // Bytes/s that these data sets gain beside what readers read, for as long as their quotas have room. All
+  // others get 0.
+  void SetFills(std::span<const std::size_t> datasets, std::span<const double> bytes_per_second);
   // Moves on by `dt` seconds in which the readers read at their rates. REQUIRES: `readers` has
   // every reader of this step.
   void Advance(double dt, std::span<Reading* const> readers);
@@ -48,6 +51,9 @@ class CacheModel {
   // True while the hit share of readers drifts within an epoch: several read what is being cached,
   // or data that is being read loses room.
   [[nodiscard]] bool Drifts(std::span<Reading* const> readers) const;
+
+  // Whether it has less than its quota.
+  [[nodiscard]] bool Fills(std::size_t dataset) const;
 
   [[nodiscard]] double capacity() const { return capacity_; }
   [[nodiscard]] double quota(std::size_t dataset) const { return quota_[dataset]; }
@@ -63,7 +69,6 @@ class CacheModel {
   // Share of reads that hit with what is cached now.
   [[nodiscard]] double HitNow(std::size_t dataset) const;
   [[nodiscard]] double Limit(std::size_t dataset) const;
-  [[nodiscard]] bool Fills(std::size_t dataset) const;
   // Takes room from data sets over their quota, and scales `kept` for each one that loses some.
   void Evict(double needed);
 
@@ -72,6 +77,8 @@ class CacheModel {
   std::vector<double> bytes_, cached_, quota_;
   std::vector<std::vector<coordinator::CacheHost>> hosts_;
   std::vector<std::size_t> with_quota_;
+  std::vector<double> fill_;  // bytes/s
+  std::vector<std::size_t> filled_;
   // For one step: bytes that want in, bytes that came in, and the share kept of what was there.
   std::vector<double> wanted_, added_, kept_;
   std::vector<bool> seen_;

@@ -168,7 +168,7 @@ TEST(HitOf, TheLruCurveIsThatOfARealCache) {
 
 CacheUser User(std::size_t dataset, double bytes, double rate, int gpus = 1) {
   // 1000 samples/s at most, of 1 byte.
-  return {dataset, bytes, gpus, {1000, 0, 0, 1}, 1, rate};
+  return {dataset, bytes, 1, gpus, {1000, 0, 0, 1}, 1, rate};
 }
 
 TEST(DivideCache, LruFollowsTheRatesOfReading) {
@@ -201,6 +201,17 @@ TEST(DivideCache, QuiverTakesWholeDataSetsByBenefit) {
   cluster.source_rate = coordinator::kUnlimited;
   EXPECT_EQ(DivideCache(CacheMode::kQuiver, cluster, users).bytes, (std::vector<double>{0, 0}))
       << "nothing is saved";
+}
+
+// Of two data sets with equal files, the one whose entries are four times as large saves a quarter a byte.
+TEST(DivideCache, QuiverCountsWhatEntriesTake) {
+  Cluster cluster;
+  cluster.cache_bytes = 900;
+  cluster.source_rate = 300;
+  CacheUser large = User(0, 800, 1);
+  large.entry_bytes = 4;
+  const CacheUser users[] = {large, User(1, 200, 1)};
+  EXPECT_EQ(DivideCache(CacheMode::kQuiver, cluster, users).bytes, (std::vector<double>{700, 200}));
 }
 
 }  // namespace

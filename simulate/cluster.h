@@ -19,6 +19,8 @@ struct Cluster {
   // cores and cache are divided over them equally.
   int cache_hosts = 1;
 
+  bool shared_cache_first = false;  // see coordinator::Snapshot
+
   // Hosts on which a job's input is made: as few as have its GPUs. The simulation ignores which.
   [[nodiscard]] int HostsOf(int job_gpus) const {
     const double each = static_cast<double>(gpus) / cache_hosts;
@@ -44,6 +46,9 @@ struct EngineOptions {
   std::uint64_t seed = 1;
   // Most control periods that are simulated after an event; it stops earlier once nothing changes.
   int most_periods = 60;
+  // What no job reads of a source with a limit fills data sets below their quota, in equal parts, as idle
+  // workers do (ADR 0065).
+  bool fill = false;
   bool record_cache = false;  // Outcome::cache; a point for each job and change
 };
 

@@ -46,11 +46,11 @@ CacheQuotas DivideCache(CacheMode mode, const Cluster& cluster, std::span<const 
     demand.bytes = user.dataset_bytes * user.hosts;
     demand.gpus += user.gpus;
     const double rate = user.rate > 0 ? user.rate : user.terms.ready_rate;
-    demand.rate += rate * user.terms.miss_bytes;
+    demand.rate += rate * user.entry_bytes;
     const double none = Throughput(user.terms, user.cores, 0, share);
     const double all = Throughput(user.terms, user.cores, 1, share);
-    if (none > 0 && all > 0 && user.terms.miss_bytes > 0) {
-      demand.saved_s += (1 / none - 1 / all) * user.dataset_bytes / user.terms.miss_bytes;
+    if (none > 0 && all > 0 && user.entry_bytes > 0) {
+      demand.saved_s += (1 / none - 1 / all) * user.dataset_bytes / user.entry_bytes;
     }
   }
   CacheQuotas quotas;

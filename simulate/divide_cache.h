@@ -13,6 +13,7 @@ namespace headrace::simulate {
 struct CacheUser {
   std::size_t dataset = 0;
   double dataset_bytes = 0;
+  double entry_bytes = 0;  // of a sample, in the cache
   int gpus = 1;
   coordinator::Terms terms;
   double cores = 0;

@@ -1,3 +1,4 @@
+// This file is long because one clock moves jobs, their cache and all decisions.
 #include "simulate/engine.h"
 
 #include <algorithm>
@@ -173,7 +174,7 @@ class Engine {
       RunningJob& job = jobs_[i];
       next = std::min(next, now_ + job.NextEvent());
       if (job.job().dataset < 0 || cache_.capacity() <= 0) continue;
-      job.reading.rate = job.rate * job.job().sample_bytes;
+      job.reading.rate = job.rate * job.job().entry_bytes;
       job.reading.hit = job.hit;
       readers_.push_back(&job.reading);
       next = std::min(next, now_ + cache_.NextEpoch(job.reading));
@@ -181,11 +182,37 @@ class Engine {
         epoch = std::min(epoch, cache_.bytes(job.reading.dataset) / job.reading.rate);
       }
     }
+    PlanFills();
     if (epoch < kUnlimited && cache_.Drifts(readers_)) {
       next = std::min(next, now_ + std::max(options_.period_s, epoch / kStepsPerEpoch));
     }
     PlanTick();
     return std::max(now_ + kInstant, std::min({next, next_tick_, next_round_}));
+  }
+
+  // Divides the idle bandwidth of the source over what has less than its quota.
+  void PlanFills() {
+    fill_rate_ = 0;
+    fills_.clear();
+    if (!options_.fill || std::isinf(cluster_.source_rate)) return;
+    if (cache_.capacity() <= 0) return;
+    double idle = cluster_.source_rate;
+    std::vector<double> kept;  // bytes that the cache gains with each that is read
+    for (const std::size_t i : running_) {
+      const Job& job = jobs_[i].job();
+      if (job.dataset < 0) continue;
+      idle -= jobs_[i].rate * job.sample_bytes * (1 - jobs_[i].hit);
+      const std::size_t d = jobs_[i].reading.dataset;
+      if (job.sample_bytes <= 0 || !cache_.Fills(d)) continue;
+      if (std::ranges::find(fills_, d) != fills_.end()) continue;
+      fills_.push_back(d);
+      kept.push_back(job.entry_bytes / job.sample_bytes);
+    }
+    if (idle <= 0) fills_.clear();
+    kept.resize(fills_.size());
+    if (!fills_.empty()) fill_rate_ = idle / static_cast<double>(fills_.size());
+    for (double& each : kept) each *= fill_rate_;
+    cache_.SetFills(fills_, kept);
   }
 
   // With noise no two periods are equal, so all of them are simulated.
@@ -234,6 +261,7 @@ class Engine {
       outcome_.core_s += job.busy_cores() * dt;
       job.Advance(dt);
     }
+    outcome_.remote_bytes += fill_rate_ * static_cast<double>(fills_.size()) * dt;
     if (!readers_.empty()) cache_.Advance(dt, readers_);
   }
 
@@ -348,8 +376,8 @@ class Engine {
       const RunningJob& job = jobs_[i];
       if (job.job().dataset < 0) continue;
       const std::size_t d = job.reading.dataset;
-      users.push_back({d, cache_.bytes(d), job.job().gpus, job.terms(), job.cores, job.rate,
-                       static_cast<int>(cache_.hosts(d).size())});
+      users.push_back({d, cache_.bytes(d), job.job().entry_bytes, job.job().gpus, job.terms(),
+                       job.cores, job.rate, static_cast<int>(cache_.hosts(d).size())});
     }
     const CacheQuotas quotas = DivideCache(mode_, cluster_, users);
     cache_.SetQuotas(quotas.datasets, quotas.bytes);
@@ -367,6 +395,8 @@ class Engine {
   std::vector<std::size_t> active_;   // arrived and not done, in order of arrival
   std::vector<std::size_t> running_;  // active jobs that run, in the same order
   std::vector<Reading*> readers_;     // readers of the present step
+  std::vector<std::size_t> fills_;    // data sets that are filled in it
+  double fill_rate_ = 0;              // bytes/s of each
   Outcome outcome_;
   double now_ = 0;
   double next_tick_ = kUnlimited;

@@ -131,7 +131,7 @@ TEST(Engine, ACacheCountsFromTheSecondEpochOn) {
   Trace trace;
   Job job = TestJob(0, 1000, 0.1, 0);
   job.dataset = 0;
-  job.sample_bytes = 1;
+  job.sample_bytes = job.entry_bytes = 1;
   trace.jobs = {job};
   trace.datasets = {{"d", 100}};
   Cluster cluster;
@@ -154,12 +154,34 @@ TEST(Engine, ACacheCountsFromTheSecondEpochOn) {
               20 + 900 / (5 / (1 - hit)), 1e-3);
 }
 
+// The same data, where the cache keeps pixels: six bytes for one of the source. An epoch has as many
+// samples as before.
+TEST(Engine, EntriesMayBeLargerThanWhatIsReadForThem) {
+  Trace trace;
+  Job job = TestJob(0, 1000, 0.1, 0);
+  job.dataset = 0;
+  job.sample_bytes = 1;
+  job.entry_bytes = 6;
+  trace.jobs = {job};
+  trace.datasets = {{"d", 600}};
+  Cluster cluster;
+  cluster.gpus = 1;
+  cluster.source_rate = 5;
+  cluster.cache_bytes = 600;
+  const Outcome all = RunNamed(trace, cluster, "utilization");
+  EXPECT_NEAR(FinishOf(all, 0), 110, 1e-3);
+  EXPECT_NEAR(all.remote_bytes, 100, 1e-3);
+  cluster.cache_bytes = 150;
+  EXPECT_NEAR(FinishOf(RunNamed(trace, cluster, "utilization"), 0), 20 + 900 / (5 / 0.75), 1e-3);
+  EXPECT_NEAR(FinishOf(RunNamed(trace, cluster, "fixed"), 0), 20 + 900 / (5 / 0.75), 1e-3);
+}
+
 // The same job: the cache's content takes effect in its second epoch, at 20 s.
 TEST(Engine, QuotaContentAndEffectOfTheCacheAreRecorded) {
   Trace trace;
   Job job = TestJob(0, 1000, 0.1, 0);
   job.dataset = 0;
-  job.sample_bytes = 1;
+  job.sample_bytes = job.entry_bytes = 1;
   trace.jobs = {job, TestJob(0, 10, 1, 0)};
   trace.datasets = {{"d", 100}};
   Cluster cluster;

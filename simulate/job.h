@@ -30,7 +30,8 @@ struct Job {
   double hit_core_s = 0;
   bool separable = true;      // false: its input work can't leave the trainer's host
   std::int32_t dataset = -1;  // position in Trace::datasets; -1: it reads nothing that is counted
-  double sample_bytes = 0;
+  double sample_bytes = 0;    // read from the source
+  double entry_bytes = 0;     // that a sample takes in the cache, in the form that is kept there
   std::vector<Ramp> ramp;
 
   [[nodiscard]] double samples() const { return iterations * batch; }
@@ -42,7 +43,7 @@ struct Job {
 
 struct Dataset {
   std::string name;
-  double bytes = 0;
+  double bytes = 0;  // in the form that the cache keeps
 };
 
 struct Trace {

@@ -40,6 +40,11 @@ std::string PeerPassOf(std::string_view worker_token, JobId job, WorkerId asker)
                                          " for worker " + std::to_string(asker.value)));
 }
 
+std::string WidePassOf(std::string_view worker_token, JobId job, WorkerId asker) {
+  return Hex(KeyedHash(worker_token, "named samples of job " + std::to_string(job.value) +
+                                         " for worker " + std::to_string(asker.value)));
+}
+
 std::int64_t PublicNumberOf(std::string_view job_token, SessionId session) {
   std::int64_t number = 0;
   const Hash hash = KeyedHash(job_token, "number of session " + std::to_string(session.value));

@@ -19,6 +19,9 @@ namespace headrace {
 // coordinator gives it to the asker alone. Made as PassOf, and never equal to one: a trainer has that
 // one, and may neither read nor write a cache.
 [[nodiscard]] std::string PeerPassOf(std::string_view worker_token, JobId job, WorkerId asker);
+// The same for an asker that may be on another host: it opens only what has a name that holds on all
+// hosts. Never equal to a PeerPassOf.
+[[nodiscard]] std::string WidePassOf(std::string_view worker_token, JobId job, WorkerId asker);
 
 // A number by which people and graphs tell a job's sessions apart. It is always the same for one session,
 // and tells nothing of the session's id, which is a secret. 48 bits. Source and threads as above.

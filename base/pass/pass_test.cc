@@ -24,6 +24,18 @@ TEST(Pass, IsAnotherForEachWorkerAndJob) {
   EXPECT_EQ(passes.size(), 900U);
 }
 
+TEST(WidePass, IsNoPassForThisHost) {
+  EXPECT_EQ(WidePassOf("token", JobId(7), WorkerId(3)), WidePassOf("token", JobId(7), WorkerId(3)));
+  std::set<std::string> passes = {PassOf("token", JobId(7))};
+  for (const JobId job : {JobId(7), JobId(8)}) {
+    for (const WorkerId asker : {WorkerId(3), WorkerId(4)}) {
+      passes.insert(PeerPassOf("token", job, asker));
+      passes.insert(WidePassOf("token", job, asker));
+    }
+  }
+  EXPECT_EQ(passes.size(), 9U);
+}
+
 TEST(PeerPass, IsAnotherForEachWorkerJobAndAskerAndNeverATrainers) {
   std::set<std::string> passes;
   for (const char* token : {"one worker's", "another's"}) {

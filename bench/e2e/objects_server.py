@@ -1,8 +1,9 @@
 """A web server of a folder's files whose answers take a time, over a link of a rate. Prints its port.
 
-    python bench/e2e/objects_server.py FOLDER MILLISECONDS BYTES_PER_SECOND
+    python bench/e2e/objects_server.py FOLDER MILLISECONDS BYTES_PER_SECOND [ADDRESS]
 
-It runs until its standard input ends, and then prints its CPU seconds and the bytes that it sent.
+It runs until its standard input ends, and then prints its CPU seconds and the bytes that it sent. Asked
+for "/count" it says how many files it has sent.
 """
 
 import asyncio
@@ -20,7 +21,9 @@ files = {
 }
 files["/names.txt"] = "\n".join(name[1:] for name in sorted(files)).encode()
 etags = {name: hashlib.md5(body).hexdigest() for name, body in files.items()}
+address = sys.argv[4] if len(sys.argv) > 4 else "127.0.0.1"
 free_at = sent = 0.0  # when the link is free again
+count = 0
 
 
 class Connection(asyncio.Protocol):
@@ -35,9 +38,15 @@ class Connection(asyncio.Protocol):
             self.answer(lines)
 
     def answer(self, lines):
-        global free_at, sent
+        global free_at, sent, count
         method, target, _ = lines[0].split(" ")
         name = urllib.parse.unquote(target)
+        if name == "/count":
+            text = str(count).encode()
+            self.transport.write(
+                b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text)
+            )
+            return
         body = files.get(name)
         if body is None:
             self.transport.write(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")
@@ -52,6 +61,8 @@ class Connection(asyncio.Protocol):
         head = f'HTTP/1.1 {status}\r\nETag: "{etags[name]}"\r\n{more}Content-Length: {len(body)}\r\n\r\n'
         if method == "HEAD":
             body = b""
+        else:
+            count += 1
         loop = asyncio.get_running_loop()
         at = loop.time() + delay
         if rate:
@@ -62,7 +73,7 @@ class Connection(asyncio.Protocol):
 
 
 async def main():
-    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(Connection, address, 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.to_thread(sys.stdin.read)
     print(time.process_time(), sent, flush=True)

@@ -13,7 +13,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADRACE = pathlib.Path(sys.executable).with_name("headrace")
-sys.path.insert(0, str(HERE.parent / "e2e"))
+for folder in ("e2e", "simulate"):
+    sys.path.insert(0, str(HERE.parent / folder))
 
 
 def free_port() -> int:
@@ -34,8 +35,10 @@ class CpuLimit:
         if first.is_dir():
             (self.path / "cpu.cfs_period_us").write_text("100000")
             (self.path / "cpu.cfs_quota_us").write_text(str(quota))
+            (self.path / "cpu.shares").write_text("262144")  # others should not make it less
         else:
             (self.path / "cpu.max").write_text(f"{quota} 100000")
+            (self.path / "cpu.weight").write_text("10000")
 
     def add(self, pid: int) -> None:
         (self.path / "cgroup.procs").write_text(str(pid))
@@ -68,17 +71,21 @@ class Cluster:
                 process.wait(10)
             process.kill()
 
-    def _start(self, *command: str) -> subprocess.Popen:
+    def _start(self, *command: str, limit: CpuLimit | None = None) -> None:
+        def enter() -> None:  # before it looks how many cores it has
+            if limit:
+                limit.add(os.getpid())
+
         process = subprocess.Popen(
-            [str(HEADRACE), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [str(HEADRACE), *command],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=enter,
         )
         self.processes.append(process)
-        return process
 
     def worker(self, *options: str, limit: CpuLimit | None = None) -> None:
-        process = self._start("worker", "--coordinator", self.address, *options)
-        if limit:
-            limit.add(process.pid)
+        self._start("worker", "--coordinator", self.address, *options, limit=limit)
         count = len([p for p in self.processes if p.args[1] == "worker"])
         while len(self.show("workers")["workers"]) < count:
             time.sleep(0.1)

@@ -7,9 +7,10 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 
 import torch
-from torch.utils.data import DataLoader, RandomSampler
+from torch.utils.data import DataLoader, RandomSampler, Sampler
 from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
 
@@ -23,6 +24,20 @@ def parse_schedule(text: str) -> list[tuple[float, float]]:
     return phases
 
 
+class Passes(Sampler[int]):
+    """Each sample once, in random order, and again: epochs without the pause between two of them."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return 1 << 22
+
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            yield from torch.randperm(self.size).tolist()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data")
@@ -31,6 +46,11 @@ def main() -> None:
     parser.add_argument("--num-workers", type=int, default=4)
     parser.add_argument("--prefetch", type=int, default=4)
     parser.add_argument("--size", type=int, default=224)
+    parser.add_argument("--from-start", action="store_true", help="the loader's start counts, too")
+    parser.add_argument("--passes", action="store_true", help="each sample once in every pass")
+    parser.add_argument(
+        "--steps", type=int, default=0, help="ends after so many; 0: the schedule's end"
+    )
     args = parser.parse_args()
     transform = T.Compose([T.RandomResizedCrop(args.size), T.RandomHorizontalFlip(), T.ToTensor()])
     folder = ImageFolder(args.data, transform)
@@ -39,16 +59,21 @@ def main() -> None:
         batch_size=args.batch_size,
         # An epoch that does not end: the photographs are few, and a new epoch's first batch is
         # waited for, which is not what is measured.
-        sampler=RandomSampler(folder, replacement=True, num_samples=1 << 22),
+        sampler=Passes(len(folder))
+        if args.passes
+        else RandomSampler(folder, replacement=True, num_samples=1 << 22),
         num_workers=args.num_workers,
         prefetch_factor=args.prefetch,
     )
     torch.set_num_threads(1)
-    batches = iter(loader)
-    next(batches)  # capture, connecting and the first batch are not what is measured
+    if not args.from_start:
+        batches = iter(loader)
+        next(batches)  # capture, connecting and the first batch are not what is measured
     print("ready", flush=True)
     sys.stdin.readline()  # the other programs are ready too
     begin = time.perf_counter()
+    if args.from_start:
+        batches = iter(loader)
     phase_ends, end = [], 0.0
     for seconds, _ in args.schedule:
         end += seconds
@@ -62,7 +87,7 @@ def main() -> None:
         steps.append((got - begin, got - asked))
         while phase < len(phase_ends) and got - begin >= phase_ends[phase]:
             phase += 1
-        if phase == len(phase_ends):
+        if phase == len(phase_ends) or len(steps) == args.steps:
             break
         time.sleep(args.schedule[phase][1])
     print(json.dumps({"batch_size": args.batch_size, "steps": steps}))

@@ -20,9 +20,7 @@ ORDER = {"fifo": "fifo", "sjf": "sjf", "max_min_fair": "max_min", "utilization":
 
 def parser(description: str) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=description)
-    made.add_argument(
-        "--program", default=str(ROOT / "build" / "release" / "coordinator" / "cli" / "headrace")
-    )
+    made.add_argument("--program", default=str(ROOT / "build" / "release" / "cli" / "headrace"))
     made.add_argument("--jobs", type=int, default=2, help="simulations at a time")
     return made
 

@@ -230,6 +230,64 @@ TEST_P(PolicyContract, AQuotaTakesNoFloorFromOtherTenants) {
   }
 }
 
+// What is pinned has its quota before anything else has one, within its tenant's; bounds hold.
+TEST_P(PolicyContract, PinsComeFirstAndBoundsHold) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    Snapshot s = RandomSnapshot(rng);
+    const auto real = [&](double high) { return std::uniform_real_distribution<>(0, high)(rng); };
+    const auto tenants = static_cast<unsigned>(s.tenants.size());
+    double pins = 0;
+    std::vector<double> of_tenant(s.tenants.size(), 0);
+    for (Dataset& dataset : s.datasets) {
+      if (rng() % 2 == 0) dataset.most_bytes = real(2 * dataset.bytes);
+      if (rng() % 2 == 0) continue;
+      dataset.tenant = static_cast<std::int32_t>(rng() % tenants);
+      dataset.pinned_bytes = std::min(real(dataset.bytes), dataset.most_bytes);
+      pins += dataset.pinned_bytes;
+      of_tenant[static_cast<std::size_t>(dataset.tenant)] += dataset.pinned_bytes;
+    }
+    const Allocation a = policy().Decide(s);
+    ASSERT_EQ(a.dataset_bytes.size(), s.datasets.size());
+    if (s.supply.cache_bytes <= 0) continue;
+    double all = 0;
+    for (std::size_t d = 0; d < s.datasets.size(); ++d) {
+      const Dataset& dataset = s.datasets[d];
+      all += a.dataset_bytes[d];
+      EXPECT_LE(a.dataset_bytes[d], dataset.most_bytes * (1 + 1e-9));
+      if (dataset.pinned_bytes == 0 || pins > s.supply.cache_bytes) continue;
+      const auto t = static_cast<std::size_t>(dataset.tenant);
+      if (of_tenant[t] > s.tenants[t].quota.cache_bytes) continue;
+      EXPECT_GE(a.dataset_bytes[d], dataset.pinned_bytes * (1 - 1e-9));
+    }
+    EXPECT_LE(all, s.supply.cache_bytes * (1 + 1e-9));
+  }
+}
+
+// Only jobs that wait are moved, and none that came an hour after the oldest of them.
+TEST(SharedFirst, MovesJobsWhoseDataSetIsCached) {
+  Snapshot s;
+  s.datasets = {{100, 0}, {100, 60}, {100, 10}};
+  const auto add = [&](std::int32_t dataset, double arrival_s, bool running = false) {
+    JobView job;
+    job.dataset = dataset;
+    job.arrival_s = arrival_s;
+    job.running = running;
+    s.jobs.push_back(job);
+  };
+  add(2, 0, true);  // reads the last one
+  add(0, 10);
+  add(1, 20);
+  add(0, 30);
+  add(2, 40);
+  add(1, 10 + kMostAhead + 1);
+  const std::vector<std::size_t> order = {0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(SharedFirst(s, order), (std::vector<std::size_t>{2, 4, 0, 1, 3, 5}));
+  s.jobs[3].priority = 1;
+  EXPECT_EQ(SharedFirst(s, order), (std::vector<std::size_t>{3, 2, 4, 0, 1, 5}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, PolicyContract, testing::ValuesIn(Registry().Names()),
                          [](const auto& each) { return each.param; });
 

@@ -139,8 +139,13 @@ std::vector<Cure> CuresOf(const JobMeter& meter, double granted_cores, const Cac
     if (!cache.free) {
       what += ", which its workers lack (--cache, --cache-tier),";
     } else {
-      what += offer.own_bound ? ", which its workers have and its own --cache keeps it from,"
-                              : ", which its workers have,";
+      what += ", which its workers have";
+      if (offer.own_bound) {
+        what += " and its own --cache keeps it from";
+      } else if (!offer.keeper.empty()) {
+        what += " and " + offer.keeper + " keeps it from";
+      }
+      what += ",";
     }
     const std::string when =
         " (" + TimesText(SpeedUp(now, cache.wait_share)) + ") from the next epoch on";

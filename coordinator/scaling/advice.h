@@ -25,6 +25,7 @@ struct CacheOffer {
   double free = 0;             // that its workers have, and no job was granted
   std::vector<double> served;  // batches by host, weights; none: one host
   bool own_bound = false;      // the program itself bounds its cache (--cache)
+  std::string keeper = {};     // else what keeps it from free bytes, for people; empty: nothing
 };
 // What a larger cache would do, by the estimator. It helps from the next epoch on.
 struct CachePrediction {

@@ -93,6 +93,7 @@ struct Encoder {
             {"rows", u.rows},
             {"lanes_stay", u.lanes_stay},
             {"far", u.far},
+            {"everywhere", u.everywhere},
             {"source", u.source},
             {"prefixes", u.prefixes}};
   }
@@ -107,6 +108,7 @@ struct Encoder {
             {"arena_path", u.info.arena_path},
             {"host", Encode(u.info.host)},
             {"cores", u.info.cores},
+            {"millicores", u.info.millicores},
             {"cache_bytes", u.info.cache_bytes},
             {"tiers", Encode(u.info.tiers)},
             {"local", u.info.local},
@@ -141,6 +143,19 @@ struct Encoder {
     return {{"type", "hold_back"}, {"samples", Encode(u.samples)}};
   }
   Json operator()(const ForgetHeldBack&) const { return {{"type", "forget_held_back"}}; }
+  Json operator()(const RememberDataset& u) const {
+    Json jobs = Json::array();
+    for (const JobId id : u.jobs) jobs.push_back(id.value);
+    return {{"type", "remember_dataset"}, {"dataset", u.dataset}, {"name", u.name},
+            {"tenant", u.tenant},         {"rows", u.rows},       {"last", u.last.value},
+            {"jobs", std::move(jobs)}};
+  }
+  Json operator()(const PinDataset& u) const {
+    return {{"type", "pin_dataset"}, {"dataset", u.dataset}, {"bytes", u.bytes}};
+  }
+  Json operator()(const UnpinDataset& u) const {
+    return {{"type", "unpin_dataset"}, {"dataset", u.dataset}};
+  }
   Json operator()(const SetCounters& u) const {
     return {{"type", "set_counters"},
             {"next_job", u.next_job},
@@ -207,6 +222,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
                       j.value("rows", std::int64_t{0}),
                       j.value("lanes_stay", false),
                       j.value("far", false),
+                      j.value("everywhere", false),
                       j.value("source", std::uint64_t{0}),
                       j.value("prefixes", std::vector<std::uint64_t>())};
   }
@@ -221,6 +237,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
     u.info.arena_path = j.value("arena_path", "");
     u.info.host = DecodeHost(j.at("host"));
     u.info.cores = j.value("cores", 1);
+    u.info.millicores = j.value("millicores", std::uint32_t{0});
     u.info.version = j.value("version", "");
     u.info.cache_bytes = j.value("cache_bytes", std::uint64_t{0});
     if (const auto tiers = j.find("tiers"); tiers != j.end()) u.info.tiers = DecodeTiers(*tiers);
@@ -239,6 +256,20 @@ Update DecodeFields(const std::string& type, const Json& j) {
   }
   if (type == "hold_back") return HoldBack{DecodeSamples(j.at("samples"))};
   if (type == "forget_held_back") return ForgetHeldBack{};
+  if (type == "remember_dataset") {
+    RememberDataset u{j.at("dataset").get<std::uint64_t>(),
+                      j.value("name", ""),
+                      j.value("tenant", ""),
+                      j.value("rows", std::int64_t{0}),
+                      JobId(j.at("last").get<std::int64_t>()),
+                      {}};
+    for (const Json& id : j.at("jobs")) u.jobs.emplace_back(id.get<std::int64_t>());
+    return u;
+  }
+  if (type == "pin_dataset") {
+    return PinDataset{j.at("dataset").get<std::uint64_t>(), j.value("bytes", std::uint64_t{0})};
+  }
+  if (type == "unpin_dataset") return UnpinDataset{j.at("dataset").get<std::uint64_t>()};
   if (type == "set_counters") {
     return SetCounters{j.at("next_job").get<std::int64_t>(),
                        j.at("next_consumer").get<std::int64_t>(),

@@ -33,10 +33,10 @@ class Draw {
   void Fill(ReviveJob& u) { One(u); }
   void Fill(RemoveJob& u) { One(u); }
   void Fill(AddSession& u) {
-    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, source,
-           prefixes] = u;
-    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, source,
-        prefixes);
+    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, everywhere,
+           source, prefixes] = u;
+    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, everywhere,
+        source, prefixes);
   }
   void Fill(RemoveSession& u) {
     auto& [job, session] = u;
@@ -62,6 +62,15 @@ class Draw {
     auto& [job, generation, workers] = u;
     All(job, generation, workers);
   }
+  void Fill(RememberDataset& u) {
+    auto& [dataset, name, tenant, rows, last, jobs] = u;
+    All(dataset, name, tenant, rows, last, jobs);
+  }
+  void Fill(PinDataset& u) {
+    auto& [dataset, bytes] = u;
+    All(dataset, bytes);
+  }
+  void Fill(UnpinDataset& u) { One(u); }
   void Fill(SetCounters& u) {
     auto& [next_job, next_consumer, next_worker, ended_cpu_seconds] = u;
     All(next_job, next_consumer, next_worker, ended_cpu_seconds);
@@ -80,10 +89,10 @@ class Draw {
   void Fill(wire::WorkerInfo& info) {
     // A worker's own words have no pass, and the journal none.
     auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers, pass,
-           share_from_bytes] = info;
+           share_from_bytes, millicores] = info;
     pass.clear();
     All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers,
-        share_from_bytes);
+        share_from_bytes, millicores);
   }
   void Fill(wire::BadSample& sample) {
     auto& [data_set, row, name, cause, times, held_back] = sample;

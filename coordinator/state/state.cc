@@ -1,3 +1,4 @@
+// This file is long because it applies every kind of update.
 #include "coordinator/state/state.h"
 
 #include <algorithm>
@@ -11,6 +12,9 @@
 namespace headrace::coordinator {
 namespace {
 
+// Data sets of one job that are remembered after its end.
+constexpr std::size_t kMostDatasetsOfJob = 16;
+
 Status Contradiction(std::string what) { return DataLoss("state update refused: " + what); }
 
 std::string Text(JobId job) { return "job " + std::to_string(job.value); }
@@ -20,6 +24,19 @@ template <typename Map, typename Id>
 auto* Find(Map& map, Id id) {
   const auto it = map.find(id);
   return it == map.end() ? nullptr : &it->second;
+}
+
+double Grown(std::uint64_t now, std::uint64_t before) {
+  return now > before ? static_cast<double>(now - before) : 0;
+}
+
+// Means that forget half in each report.
+SourceUse UseOf(const wire::JobUsage& now, const wire::JobUsage& before, const SourceUse* known,
+                double passed_ns) {
+  const SourceUse last{Grown(now.source_bytes, before.source_bytes) / passed_ns * 1e9,
+                       std::min(1.0, Grown(now.limited_ns, before.limited_ns) / passed_ns)};
+  if (known == nullptr) return last;
+  return {(known->rate + last.rate) / 2, (known->held + last.held) / 2};
 }
 
 }  // namespace
@@ -92,6 +109,7 @@ Status State::On(const RemoveJob& update) {
   Job* job = Find(jobs_, update.job);
   if (!job) return Contradiction(Text(update.job) + " is unknown");
   FreeLeasesOf(*job);
+  EndReading(*job);
   jobs_by_token_.erase(job->spec.token);
   jobs_.erase(update.job);
   return Status::Ok();
@@ -104,9 +122,13 @@ Status State::On(const AddSession& update) {
     return Contradiction(Text(update.job) + ": session " + std::to_string(update.session.value) +
                          " is open already");
   }
-  job->sessions[update.session] = {
-      update.session, update.plan_name,  update.plan_hash, update.split,  update.dataset,
-      update.rows,    update.lanes_stay, update.far,       update.source, update.prefixes};
+  job->sessions[update.session] = {update.session,    update.plan_name, update.plan_hash,
+                                   update.split,      update.dataset,   update.rows,
+                                   update.lanes_stay, update.far,       update.everywhere,
+                                   update.source,     update.prefixes};
+  if (update.dataset == 0) return Status::Ok();
+  if (job->datasets.size() < kMostDatasetsOfJob) job->datasets.insert(update.dataset);
+  datasets_.Begin(update.dataset, update.plan_name, job->spec.tenant, update.rows, update.job);
   return Status::Ok();
 }
 
@@ -172,6 +194,7 @@ Status State::On(const RemoveWorker& update) {
   counters_.ended_cpu_seconds = std::min(counters_.ended_cpu_seconds + update.cpu_seconds,
                                          std::numeric_limits<double>::max());
   workers_by_token_.erase(worker->token);
+  datasets_.Forget(update.worker);
   workers_.erase(update.worker);
   return Status::Ok();
 }
@@ -242,6 +265,40 @@ Status State::On(const ForgetHeldBack&) {
   return Status::Ok();
 }
 
+Status State::On(const RememberDataset& update) {
+  if (update.dataset == 0) return Contradiction("a data set without a hash");
+  datasets_.Begin(update.dataset, update.name, update.tenant, update.rows, update.last);
+  for (const JobId id : update.jobs) {
+    Job* job = Find(jobs_, id);
+    if (job == nullptr) {
+      datasets_.End(update.dataset, id);
+    } else if (job->datasets.size() < kMostDatasetsOfJob) {
+      job->datasets.insert(update.dataset);
+    }
+  }
+  return Status::Ok();
+}
+
+Status State::On(const PinDataset& update) { return datasets_.Pin(update.dataset, update.bytes); }
+
+Status State::On(const UnpinDataset& update) { return datasets_.Unpin(update.dataset); }
+
+Status State::On(const WarmDataset& update) {
+  datasets_.SetWarm(update.dataset, true);
+  return Status::Ok();
+}
+
+Status State::On(const DropDataset& update) {
+  datasets_.AddDrop(
+      {update.number, update.dataset, update.jobs, {update.workers.begin(), update.workers.end()}});
+  return Status::Ok();
+}
+
+Status State::On(const SetFillRates& update) {
+  fill_rates_ = update.rates;
+  return Status::Ok();
+}
+
 Status State::On(const AskForRoom& update) {
   const std::pair program(update.program.hostname, update.program.pid);
   if (asking_.size() < kMostAsking || asking_.contains(program)) asking_[program] = update.at;
@@ -269,10 +326,15 @@ Status State::On(const ReportWorker& update) {
   std::unordered_map<JobId, const wire::JobUsage*> earlier;
   for (const wire::JobUsage& usage : worker->last.usage) earlier[usage.job] = &usage;
   std::map<JobId, SteadyTime> used_at;
+  std::map<JobId, SourceUse> source_use;
   for (const wire::JobUsage& usage : update.report.usage) {
     Job* job = Find(jobs_, usage.job);
     const auto before = earlier.find(usage.job);
     if (!job || before == earlier.end()) continue;
+    if (update.at > worker->reported_at) {
+      source_use[usage.job] = UseOf(usage, *before->second, Find(worker->source_use, usage.job),
+                                    static_cast<double>((update.at - worker->reported_at).count()));
+    }
     if (usage.samples > before->second->samples) {
       used_at[usage.job] = update.at;
     } else if (const auto known = worker->used_at.find(usage.job); known != worker->used_at.end()) {
@@ -283,6 +345,9 @@ Status State::On(const ReportWorker& update) {
                              1e-9);
   }
   worker->used_at = std::move(used_at);
+  worker->source_use = std::move(source_use);
+  worker->reported_at = update.at;
+  datasets_.Dropped(update.report.worker, update.report.dropped);
   worker->last = update.report;
   return Status::Ok();
 }
@@ -337,6 +402,17 @@ void State::TakeGrantsOf(Job& job) {
   job.grants.clear();
 }
 
+void State::EndReading(const Job& job) {
+  // Its entries count as the largest's, while it runs and after it.
+  datasets_.End(datasets_.LargestOf(job.datasets), job.spec.job);
+  for (const std::uint64_t dataset : job.datasets) {
+    const bool read = std::ranges::any_of(jobs_, [&](const auto& each) {
+      return each.first != job.spec.job && each.second.datasets.contains(dataset);
+    });
+    if (!read) datasets_.SetWarm(dataset, false);
+  }
+}
+
 void State::FreeLeasesOf(Job& job) {
   TakeGrantsOf(job);
   if (job.leases.empty()) return;
@@ -366,14 +442,28 @@ std::vector<Update> State::Snapshot() const {
   for (const auto& [id, job] : jobs_) {
     updates.emplace_back(job.spec);
     for (const auto& [session_id, session] : job.sessions) {
-      updates.emplace_back(AddSession{
-          id, session_id, session.plan_name, session.plan_hash, session.split, session.dataset,
-          session.rows, session.lanes_stay, session.far, session.source, session.prefixes});
+      updates.emplace_back(AddSession{id, session_id, session.plan_name, session.plan_hash,
+                                      session.split, session.dataset, session.rows,
+                                      session.lanes_stay, session.far, session.everywhere,
+                                      session.source, session.prefixes});
     }
     if (job.generation > 0) {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});
     }
     if (job.phase == Job::Phase::kLost) updates.emplace_back(MarkJobLost{id});
+  }
+  std::unordered_map<std::uint64_t, std::vector<JobId>> readers;
+  for (const auto& [id, job] : jobs_) {
+    for (const std::uint64_t dataset : job.datasets) readers[dataset].push_back(id);
+  }
+  for (const auto& [dataset, known] : datasets_.all()) {
+    std::vector<JobId> jobs = datasets_.EndedOf(dataset);
+    const std::vector<JobId>& running = readers[dataset];
+    jobs.insert(jobs.end(), running.begin(), running.end());
+    std::ranges::sort(jobs);
+    updates.emplace_back(RememberDataset{dataset, known.name, known.tenant, known.rows, known.last,
+                                         std::move(jobs)});
+    if (known.pinned) updates.emplace_back(PinDataset{dataset, known.pinned_bytes});
   }
   if (std::vector<wire::BadSample> held_back = held_back_.All(); !held_back.empty()) {
     updates.emplace_back(HoldBack{std::move(held_back)});

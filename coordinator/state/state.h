@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "coordinator/scaling/job_meter.h"
 #include "coordinator/state/held_back_samples.h"
+#include "coordinator/state/known_datasets.h"
 #include "coordinator/state/update.h"
 #include "schemas/wire/control.h"
 
@@ -33,6 +34,7 @@ struct Session {
   std::int64_t rows = 0;
   bool lanes_stay = false;
   bool far = false;
+  bool everywhere = false;
   std::uint64_t source = 0;
   std::vector<std::uint64_t> prefixes = {};
 };
@@ -42,6 +44,7 @@ struct Job {
   AddJob spec;
   Phase phase = Phase::kRunning;
   std::map<SessionId, Session> sessions;
+  std::set<std::uint64_t> datasets;  // of all sessions that it ever had
   std::set<WorkerId> leases;
   std::uint64_t generation = 0;  // grows with every change of `leases`
   // Volatile.
@@ -60,6 +63,12 @@ struct Job {
   [[nodiscard]] bool lanes_stay() const;
 };
 
+// How a worker has used a job's bandwidth of late. A limit that it was given may have held it back.
+struct SourceUse {
+  double rate = 0;  // bytes/s
+  double held = 0;  // part of the time, 0 to 1
+};
+
 struct Worker {
   enum class Phase : std::uint8_t { kReady, kLost };
   wire::WorkerInfo info;
@@ -73,6 +82,8 @@ struct Worker {
   SteadyTime last_seen;
   SteadyTime suspected_at = SteadyTime::min();
   wire::WorkerHeartbeat last;
+  SteadyTime reported_at{};
+  std::map<JobId, SourceUse> source_use;
   std::vector<JobId> drained_for;       // for which it was slow
   std::map<JobId, SteadyTime> used_at;  // by its own word, when it last made a sample for them
 
@@ -109,6 +120,12 @@ class State {
 
   // The samples that no worker is given.
   [[nodiscard]] const HeldBackSamples& held_back() const { return held_back_; }
+  // The data sets of its jobs, also of those that have ended.
+  [[nodiscard]] const KnownDatasets& datasets() const { return datasets_; }
+  // See SetFillRates. Volatile.
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& fill_rates() const {
+    return fill_rates_;
+  }
   // The number of programs that asked for a job in the last kAsksAgain and found no room, at most
   // kMostAsking. Volatile.
   static constexpr Duration kAsksAgain = std::chrono::seconds(5);
@@ -148,8 +165,15 @@ class State {
   Status On(const ForgetHeldBack& update);
   Status On(const AskForRoom& update);
   Status On(const CountSlowDrain& update);
+  Status On(const RememberDataset& update);
+  Status On(const PinDataset& update);
+  Status On(const UnpinDataset& update);
+  Status On(const WarmDataset& update);
+  Status On(const DropDataset& update);
+  Status On(const SetFillRates& update);
 
   void TakeGrantsOf(Job& job);
+  void EndReading(const Job& job);
   void FreeLeasesOf(Job& job);
   void FreeLeasesOf(Worker& worker);
 
@@ -159,6 +183,8 @@ class State {
   std::unordered_map<std::string, WorkerId> workers_by_token_;
   SetCounters counters_;
   HeldBackSamples held_back_;
+  KnownDatasets datasets_;
+  std::map<std::string, std::uint64_t> fill_rates_;
   // By host and process: when they last asked for room.
   std::map<std::pair<std::string, std::int64_t>, SteadyTime> asking_;
   SteadyTime slow_drained_at_ = SteadyTime::min();

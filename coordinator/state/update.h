@@ -55,6 +55,7 @@ struct AddSession {
   std::int64_t rows = 0;
   bool lanes_stay = false;  // lanes stay with their worker, or are made again (ADR 0012, 0019)
   bool far = false;         // its samples are objects in stores, so that a read of them takes time
+  bool everywhere = false;  // and all of them have names that hold on all hosts
   // Equal for equal sources, whatever is made of them; 0: nothing is cached.
   std::uint64_t source = 0;
   std::vector<std::uint64_t> prefixes = {};  // NativeForm::prefixes
@@ -106,6 +107,27 @@ struct HoldBack {
 // Gives all samples to workers again.
 struct ForgetHeldBack {
   friend bool operator==(const ForgetHeldBack&, const ForgetHeldBack&) = default;
+};
+// A data set that jobs read or have read; of a compacted journal. Those of `jobs` that run are readers,
+// the others have ended.
+struct RememberDataset {
+  std::uint64_t dataset = 0;
+  std::string name;
+  std::string tenant;
+  std::int64_t rows = 0;
+  JobId last;               // that began to read it
+  std::vector<JobId> jobs;  // ascending
+  friend bool operator==(const RememberDataset&, const RememberDataset&) = default;
+};
+// Keeps what is cached of the data set, at most `bytes` of it; 0: all.
+struct PinDataset {
+  std::uint64_t dataset = 0;
+  std::uint64_t bytes = 0;
+  friend bool operator==(const PinDataset&, const PinDataset&) = default;
+};
+struct UnpinDataset {
+  std::uint64_t dataset = 0;
+  friend bool operator==(const UnpinDataset&, const UnpinDataset&) = default;
 };
 // The head of a compacted journal: numbers that none of its remaining records would yield.
 struct SetCounters {
@@ -164,6 +186,21 @@ struct CountSlowDrain {
   std::vector<JobId> jobs;
   SteadyTime at;
 };
+// Has workers fill the data set while they are idle, until its last job ends.
+struct WarmDataset {
+  std::uint64_t dataset = 0;
+};
+// Has these workers give up what the jobs of the data set have in their caches.
+struct DropDataset {
+  std::uint64_t dataset = 0;
+  std::uint64_t number = 0;  // greater than any before
+  std::vector<JobId> jobs;
+  std::vector<WorkerId> workers;
+};
+// What each job and worker that fills the cache may take of idle sources, by tenant: bytes/s.
+struct SetFillRates {
+  std::map<std::string, std::uint64_t> rates;
+};
 // After a replay, gives everybody a full grace period from `at`.
 struct RestartClocks {
   SteadyTime at;
@@ -173,7 +210,8 @@ using Update = std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSessio
                             AddWorker, MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker,
                             SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker, EndPeriod,
                             SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks, HoldBack,
-                            ForgetHeldBack, AskForRoom, CountSlowDrain>;
+                            ForgetHeldBack, AskForRoom, CountSlowDrain, RememberDataset, PinDataset,
+                            UnpinDataset, WarmDataset, DropDataset, SetFillRates>;
 
 // Says whether the journal keeps the update.
 [[nodiscard]] bool IsDurable(const Update& update);

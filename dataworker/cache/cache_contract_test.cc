@@ -199,6 +199,54 @@ TEST_P(CacheContract, AJobThatHasGoneGivesWayExceptWhatAnotherJobUses) {
   EXPECT_FALSE(Get(*cache, kOther, Key(40)) && Get(*cache, kOther, Key(0)));
 }
 
+TEST_P(CacheContract, WhatIsKeptStaysAfterItsJobUntilItIsKeptNoMore) {
+  auto cache = Make(1 << 20);
+  cache->SetKept({kJob});
+  cache->AddJob(kJob, 400'000);
+  int kept = 0;
+  for (std::uint64_t inode = 0; inode < 30; ++inode) kept += Put(*cache, kJob, inode, 30'000);
+  cache->RemoveJob(kJob);
+  cache->AddJob(kOther, kNoQuota);
+  for (std::uint64_t inode = 1000; inode < 1100; ++inode) Put(*cache, kOther, inode, 30'000);
+  EXPECT_EQ(Held(*cache, kOther, 30), kept);  // the last user is another one now
+  cache->RemoveJob(kOther);
+  const JobId third(3);
+  cache->AddJob(third, kNoQuota);
+  for (std::uint64_t inode = 2000; inode < 2100; ++inode) Put(*cache, third, inode, 30'000);
+  EXPECT_EQ(StatsOf(*cache, kJob).entries, static_cast<std::uint64_t>(kept));
+  EXPECT_EQ(StatsOf(*cache, kOther).entries, 0U);
+  cache->SetKept({});
+  for (std::uint64_t inode = 3000; inode < 3100; ++inode) Put(*cache, third, inode, 30'000);
+  EXPECT_EQ(StatsOf(*cache, kJob).entries, 0U);
+}
+
+TEST_P(CacheContract, ADropTakesAllOfTheseJobsAtOnceAndNothingElse) {
+  auto cache = Make(8 << 20);
+  int offered = 0;
+  cache->SetOnGivenUp([&](JobId, const CacheKey&, const CachePin&, Duration) { ++offered; });
+  const JobId third(3);
+  for (const JobId job : {kJob, kOther, third}) {
+    cache->AddJob(job, kNoQuota);
+    const auto first = static_cast<std::uint64_t>(job.value) * 100;
+    for (std::uint64_t i = 0; i < 20; ++i) Put(*cache, job, first + i, 30'000);
+  }
+  cache->RemoveJob(kOther);
+  const CachePin pin = Get(*cache, kJob, Key(105));
+  auto claim = cache->TryClaim(kJob, Key(500), 30'000);
+  ASSERT_TRUE(pin && claim);
+  cache->Doom({kJob, kOther});
+  EXPECT_TRUE(cache->SweepDoomed());
+  for (const JobId job : {kJob, kOther}) EXPECT_EQ(StatsOf(*cache, job).entries, 0U);
+  EXPECT_EQ(Held(*cache, third, 20, 300), 20);
+  EXPECT_TRUE(Equal(pin.bytes(), Payload(105, 0, 30'000)));
+  EXPECT_EQ(offered, 0);  // it would come back from the next tier
+  // What comes later stays.
+  EXPECT_TRUE(claim.Commit(Payload(500, 0, 30'000)));
+  EXPECT_TRUE(Put(*cache, kJob, 501, 30'000));
+  EXPECT_TRUE(cache->SweepDoomed());
+  EXPECT_EQ(StatsOf(*cache, kJob).entries, 2U);
+}
+
 TEST_P(CacheContract, APinOutlivesItsEntry) {
   auto cache = Make(1 << 20);
   cache->AddJob(kJob, kNoQuota);

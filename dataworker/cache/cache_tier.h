@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -130,6 +131,14 @@ class CacheTier {
   virtual void ShareQuota(JobId /*job*/, std::uint64_t /*data_set*/) {}
   // Sets the quota to what the job, or the jobs of its data set, have.
   virtual void FreezeQuota(JobId job);
+
+  // Keeps what these jobs have, also after their end, as if they were attached; in place of those that
+  // were named before. Only KeepTo takes it, when there is nothing else.
+  virtual void SetKept(const std::set<JobId>& jobs) = 0;
+  // Has everything go that these jobs have now, and nothing is offered to others. Pins stay valid.
+  // SweepDoomed does it; false: something is being written, and a later call takes it.
+  virtual void Doom(const std::set<JobId>& jobs) = 0;
+  virtual bool SweepDoomed() = 0;
 
   // Keeps to `most` bytes of the worker's memory, whatever the budget says, by giving up entries that
   // nobody uses now. A later call may allow more. Returns what it has after that: a tier on

@@ -72,7 +72,7 @@ std::size_t ChunkStore::NeedOf(std::size_t bytes) const {
 Chunk* ChunkStore::OpenChunk(const Job& job, std::size_t need) const {
   int searched = 0;
   for (auto it = chunks_.rbegin(); it != chunks_.rend() && searched < kOpenChunks; ++it) {
-    if ((*it)->account_ != job.account) continue;
+    if ((*it)->account_ != job.account || (*it)->doomed_) continue;
     ++searched;
     if ((*it)->size_ - (*it)->filled_ >= need) return it->get();
   }
@@ -103,16 +103,27 @@ std::uint64_t ChunkStore::BytesOf(const Chunk& chunk) {
   return chunk.size_ + chunk.live_ * kEntryOverhead;
 }
 
+bool ChunkStore::Kept(const Chunk& chunk) const {
+  if (kept_.empty()) return false;
+  if (kept_.contains(chunk.user())) return true;
+  // What is left of another form is of no use to it.
+  const auto owner = jobs_.find(chunk.owner());
+  return kept_.contains(chunk.owner()) && owner != jobs_.end() &&
+         owner->second.account == chunk.account_;
+}
+
+bool ChunkStore::Held(const Chunk& chunk) const { return Attached(chunk.user()) || Kept(chunk); }
+
 std::size_t ChunkStore::FindEvictable() const {
   const auto state = [this](const Chunk& chunk) {
-    if (Attached(chunk.user())) return IdleChunks::State::kUsedAgain;
+    if (Held(chunk)) return IdleChunks::State::kUsedAgain;
     const bool busy = chunk.filling_ > 0 || chunk.account_->attached > 0;
     return busy ? IdleChunks::State::kBusy : IdleChunks::State::kIdle;
   };
   if (const Chunk* first = idle_->First(state)) return IndexOf(chunks_, first);
   // What a job found or stored while it went was not there yet.
   for (const auto& chunk : chunks_) {
-    if (!chunk->idle_ && !Attached(chunk->user())) idle_->Add(*chunk);
+    if (!chunk->idle_ && !Held(*chunk)) idle_->Add(*chunk);
   }
   return IndexOf(chunks_, idle_->First(state));
 }
@@ -122,7 +133,7 @@ std::size_t ChunkStore::FindUntouched(QuotaAccount& account) const {
   account.any_untouched = false;
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     const Chunk& chunk = *chunks_[i];
-    if (chunk.account_.get() != &account || Attached(chunk.user())) continue;
+    if (chunk.account_.get() != &account || Held(chunk)) continue;
     account.any_untouched = true;
     if (chunk.filling_ == 0) return i;
   }
@@ -182,13 +193,43 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny(bool even_if_they_fit) 
   for (const auto& chunk : chunks_) kept += BytesOf(*chunk);
   if (kept <= budget_->limit && !even_if_they_fit) return std::nullopt;
   const std::size_t idle = IndexOf(chunks_, idle_->First([this](const Chunk& chunk) {
-    if (Attached(chunk.user())) return IdleChunks::State::kUsedAgain;
+    if (Held(chunk)) return IdleChunks::State::kUsedAgain;
     const bool in_use = chunk.account_->attached > 0 || InUse(chunks_[IndexOf(chunks_, &chunk)]);
     return in_use ? IdleChunks::State::kBusy : IdleChunks::State::kIdle;
   }));
   if (idle < chunks_.size()) return Remove(idle);
+  for (const bool kept_too : {false, true}) {
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+      if (!InUse(chunks_[i]) && (kept_too || !Kept(*chunks_[i]))) return Remove(i);
+    }
+  }
+  return std::nullopt;
+}
+
+void ChunkStore::SetKept(std::set<JobId> jobs) {
+  const std::lock_guard lock(mutex_);
+  kept_ = std::move(jobs);
+  for (const auto& chunk : chunks_) {
+    if (Held(*chunk)) continue;
+    chunk->account_->any_untouched = true;
+    if (!chunk->idle_) idle_->Add(*chunk);
+  }
+}
+
+void ChunkStore::Doom(const std::set<JobId>& jobs) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& chunk : chunks_) {
+    const bool of_the_gone = !Attached(chunk->owner()) && jobs.contains(chunk->user());
+    if (jobs.contains(chunk->owner()) || of_the_gone) chunk->doomed_ = true;
+  }
+}
+
+std::optional<ChunkStore::Evicted> ChunkStore::TakeDoomed(bool* busy) {
+  const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
-    if (!InUse(chunks_[i])) return Remove(i);
+    if (!chunks_[i]->doomed_) continue;
+    if (chunks_[i]->filling_.load(std::memory_order_acquire) == 0) return Remove(i);
+    *busy = true;
   }
   return std::nullopt;
 }

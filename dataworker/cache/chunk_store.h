@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/clock.h"
@@ -118,12 +119,14 @@ class Chunk {
   // IdleChunks':
   std::uint64_t id_ = 0;  // 0: it has never been there
   bool idle_ = false;     // it is there
+  bool doomed_ = false;   // guarded by ChunkStore::mutex_
   int users_counted_ = 0;
 };
 
 class IdleChunks;  // idle_chunks.h
 
-// Places entries in chunks within the budget. Thread-safe. A tier's. Methods: its jobs', its chunks'.
+// Places entries in chunks within the budget. Thread-safe. Owned by a tier. Methods: its jobs', its chunks',
+// and a tier's orders.
 class ChunkStore {
  public:
   // Makes the body of a chunk of `bytes`; null: the medium has no room. Called with the store's lock.
@@ -171,6 +174,14 @@ class ChunkStore {
   // ended jobs have left, in the order's order, then the oldest. The caller does as with GiveUp.
   // `even_if_they_fit`: one goes in any case.
   std::optional<Evicted> GiveUpAny(bool even_if_they_fit = false);
+  // Keeps what these jobs have, also after their end, as if they were there. In place of those before.
+  void SetKept(std::set<JobId> jobs);
+  // Says that all chunks of these jobs go, and those of others that have gone which they used last. The
+  // caller takes them with TakeDoomed. Nothing new comes into them.
+  void Doom(const std::set<JobId>& jobs);
+  // Returns a chunk that is doomed. The caller does as with GiveUp. Empty: there is none that can go
+  // now; *busy: there are some into which entries are being written.
+  std::optional<Evicted> TakeDoomed(bool* busy);
   // Changes the budget. It may be less than what is in use.
   void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
   // Notes that an entry of the chunk has left the index. Null: none has.
@@ -216,6 +227,10 @@ class ChunkStore {
   // Has an attached job, if there is one, own what ended jobs of the data set have left.
   void Inherit(const std::shared_ptr<QuotaAccount>& account);
   [[nodiscard]] static std::uint64_t BytesOf(const Chunk& chunk);
+  // Whether its last user is there, or it is kept. What is not held stays, too, while a job of its account
+  // is there, unless its own data set needs the room.
+  [[nodiscard]] bool Held(const Chunk& chunk) const;
+  [[nodiscard]] bool Kept(const Chunk& chunk) const;
   [[nodiscard]] std::size_t NeedOf(std::size_t bytes) const;
   [[nodiscard]] static bool InUse(const std::shared_ptr<Chunk>& chunk);
   Evicted Remove(std::size_t chunk);
@@ -229,6 +244,7 @@ class ChunkStore {
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Chunk>> chunks_;  // oldest first
   const std::unique_ptr<IdleChunks> idle_;
+  std::set<JobId> kept_;
   std::map<JobId, Job> jobs_;  // with attached sessions, entries or a quota that was set
   std::map<std::uint64_t, std::weak_ptr<QuotaAccount>> accounts_;  // by data set
 };

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@
 namespace headrace::dataworker {
 
 // For tests: a tier as a disk or a peer is one. It has an index in memory, answers a Fetch when the
-// test says so, in an order that the seed draws, and can fail. Thread-safe.
+// test says so, in an order that the seed draws, and can fail. Thread-safe. Methods: a tier's.
 class FakeSlowTier final : public CacheTier {
  public:
   // Each is a probability, 0..1.
@@ -140,6 +141,19 @@ class FakeSlowTier final : public CacheTier {
     }
     for (const auto& [id, entry] : given_up) Offer(id, entry);
   }
+  void SetKept(const std::set<JobId>& jobs) override {
+    const std::lock_guard lock(mutex_);
+    kept_ = jobs;
+  }
+  void Doom(const std::set<JobId>& jobs) override {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [&](const auto& each) {
+      const Entry& entry = each.second;
+      const bool of_the_gone = jobs_[entry.owner].sessions == 0 && jobs.contains(entry.user);
+      return entry.blob && (jobs.contains(entry.owner) || of_the_gone);
+    });
+  }
+  bool SweepDoomed() override { return true; }
   void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
   void Stop() override {
     {
@@ -260,7 +274,7 @@ class FakeSlowTier final : public CacheTier {
       std::uint64_t room = room_->free();
       for (auto at = entries_.begin(); at != entries_.end() && room < need;) {
         const Entry& entry = at->second;
-        const bool may = entry.blob.use_count() == 1 && jobs_[entry.user].sessions <= 0;
+        const bool may = entry.blob.use_count() == 1 && !Held(entry);
         if (may) {
           room += entry.blob->need;
           given_up.emplace_back(at->first, std::move(at->second));
@@ -277,6 +291,10 @@ class FakeSlowTier final : public CacheTier {
   }
 
   // Guarded by mutex_ from here on.
+  bool Held(const Entry& entry) {
+    return jobs_[entry.user].sessions > 0 || kept_.contains(entry.user) ||
+           kept_.contains(entry.owner);
+  }
   bool Chance(double probability) {
     return probability > 0 && static_cast<double>(random_() % 1000) < probability * 1000;
   }
@@ -286,7 +304,7 @@ class FakeSlowTier final : public CacheTier {
     std::uint64_t room = room_->free();
     for (const auto& [id, entry] : entries_) {
       if (room >= need) break;
-      if (entry.blob && jobs_[entry.user].sessions == 0) room += entry.blob->need;
+      if (entry.blob && !Held(entry)) room += entry.blob->need;
     }
     return room >= need;
   }
@@ -315,6 +333,7 @@ class FakeSlowTier final : public CacheTier {
   int answering_ = 0;
   std::unordered_map<EntryId, Entry, HashEntryId> entries_;
   std::map<JobId, Job> jobs_;
+  std::set<JobId> kept_;
   std::vector<Open> open_;
   std::vector<Duration> costs_;
 };

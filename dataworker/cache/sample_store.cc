@@ -168,6 +168,20 @@ void SampleStore::ShareQuota(JobId job, std::uint64_t data_set) {
   for (const Tier& each : tiers_) each.tier->ShareQuota(job, data_set);
 }
 
+void SampleStore::SetKept(const std::set<JobId>& jobs) {
+  for (const Tier& each : tiers_) each.tier->SetKept(jobs);
+}
+
+void SampleStore::Doom(const std::set<JobId>& jobs) {
+  for (const Tier& each : tiers_) each.tier->Doom(jobs);
+}
+
+bool SampleStore::SweepDoomed() {
+  bool all = true;
+  for (const Tier& each : tiers_) all = each.tier->SweepDoomed() && all;
+  return all;
+}
+
 void SampleStore::FreezeQuota(JobId job) {
   for (const Tier& each : tiers_) each.tier->FreezeQuota(job);
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +42,7 @@ struct StoreJobStats {
 //   demotion   an entry that a tier gives up to meet a quota is offered to those after it
 //
 // So an entry is in one tier; for moments, while it moves, in two. Thread-safe. The worker and the
-// leases share it. It outlives claims, not the pins.
+// leases share it. It outlives claims, not the pins. Methods: a tier's, and those of claims.
 class SampleStore {
  public:
   struct Tier {
@@ -113,6 +114,10 @@ class SampleStore {
   void RemoveJob(JobId job);
   void SetQuota(JobId job, const std::optional<StoreQuota>& quota);
   void ShareQuota(JobId job, std::uint64_t data_set);
+  // As CacheTier's, of all tiers.
+  void SetKept(const std::set<JobId>& jobs);
+  void Doom(const std::set<JobId>& jobs);
+  bool SweepDoomed();
   // Has the tiers keep to so much of the worker's memory: see CacheTier::KeepTo.
   std::uint64_t KeepTo(std::uint64_t most);
   // Sets the quotas to what the job, or the jobs of its data set, have: that is kept, and no more.

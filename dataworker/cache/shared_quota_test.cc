@@ -86,6 +86,41 @@ TEST_F(SharedQuotaTest, WhatNoJobUsesAnyMoreMakesRoomForTheNextOnesSamples) {
   EXPECT_LE(cache_->Stats().bytes, kQuota);
 }
 
+// A pinned data set: what is there stays, and is not exchanged for other samples of it.
+TEST_F(SharedQuotaTest, WhatIsKeptMakesNoRoomForTheNextOnesSamples) {
+  Join(kJob);
+  const int kept = Fill(kJob, 0);
+  cache_->SetKept({kJob, kOther});
+  cache_->RemoveJob(kJob);
+  Join(kOther);
+  EXPECT_EQ(Fill(kOther, 1000), 0);
+  EXPECT_EQ(StatsOf(*cache_, kOther).entries, static_cast<std::uint64_t>(kept));
+  cache_->SetKept({});
+  EXPECT_GT(Fill(kOther, 2000), kept / 2);
+}
+
+// Then it is of no use, pinned or not.
+TEST_F(SharedQuotaTest, WhatIsKeptInAFormThatTheJobHasGivenUpMakesRoom) {
+  cache_->SetKept({kJob});
+  Join(kJob, kBudget);
+  const int kept = Fill(kJob, 0);
+  ASSERT_GT(kept, 200);
+  cache_->ShareQuota(kJob, kDataSet + 1);
+  cache_->SetQuota(kJob, kBudget);
+  EXPECT_GT(Fill(kJob, 1000), kept * 9 / 10);
+}
+
+TEST_F(SharedQuotaTest, ADropTakesWhatAnEndedJobOfTheDataSetHasLeft) {
+  Join(kJob);
+  ASSERT_GT(Fill(kJob, 0), 20);
+  Join(kOther);
+  cache_->RemoveJob(kJob);  // its entries are the other one's now
+  cache_->Doom({kJob, kOther});
+  EXPECT_TRUE(cache_->SweepDoomed());
+  EXPECT_EQ(cache_->Stats().entries, 0U);
+  EXPECT_GT(Fill(kOther, 1000), 20) << "the room is free";
+}
+
 TEST_F(SharedQuotaTest, ASmallerQuotaIsOfAll) {
   Join(kJob);
   Join(kOther);

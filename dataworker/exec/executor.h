@@ -12,8 +12,18 @@ namespace headrace::dataworker {
 struct ThreadContext {
   int index = 0;  // 0 .. concurrency() - 1; unique among the tasks that run at the same time
   ops::OpContext ops;
-  ScratchBuffer file;  // encoded bytes of the current sample
-  Bytes payload;       // prefix of the current sample on its way to the cache
+  ScratchBuffer file;      // encoded bytes of the current sample
+  ScratchBuffer unpacked;  // likewise, where they were packed in a zip
+  Bytes payload;           // prefix of the current sample on its way to the cache
+
+  // Gives back the buffers that one huge sample has made large.
+  void GiveBackLarge() {
+    constexpr std::size_t kKeptBytes = std::size_t{32} << 20;
+    for (ScratchBuffer* buffer : {&file, &unpacked}) {
+      if (buffer->capacity() > kKeptBytes) *buffer = ScratchBuffer();
+    }
+    if (payload.capacity() > kKeptBytes) Bytes().swap(payload);
+  }
 };
 
 // The worker's compute threads. Sources, decoders and operators run here, never on the reactor.

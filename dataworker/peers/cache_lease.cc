@@ -11,10 +11,14 @@ constexpr int kMostMakers = 2;
 
 }  // namespace
 
-bool CacheLease::Elsewhere(const CacheKey& key) const {
-  if (!peers_) return false;
+bool CacheLease::WorthAsking(PeerCache::Place place) const {
+  if (place != PeerCache::Place::kPeer) return place == PeerCache::Place::kWide;
   const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
-  return (mean == 0 || mean >= peers_->least_bytes()) && peers_->Elsewhere(job_, key);
+  return mean == 0 || mean >= peers_->least_bytes();
+}
+
+bool CacheLease::Elsewhere(const CacheKey& key) const {
+  return peers_ && WorthAsking(peers_->PlaceOf(job_, key));
 }
 
 CacheLookup CacheLease::Find(const CacheKey& key) const {
@@ -114,9 +118,7 @@ void CacheLease::OnOwner(const CacheKey& key, PeerCache::Answer answer,
 }
 
 bool CacheLease::MayBeAtFormer(const CacheKey& key) const {
-  if (!peers_) return false;
-  const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
-  return (mean == 0 || mean >= peers_->least_bytes()) && peers_->MayBeAtFormer(job_, key);
+  return peers_ && WorthAsking(peers_->FormerPlaceOf(job_, key));
 }
 
 void CacheLease::AskFormer(const CacheKey& key, std::shared_ptr<EntryClaim> claim,

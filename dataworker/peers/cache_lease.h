@@ -26,7 +26,8 @@ namespace headrace::dataworker {
 // to its owner (PeerCache).
 //
 // Small entries stay where they are made: to make one costs less than to ask for it. What the entries
-// of the lease took so far tells; until there is one, all are shared.
+// of the lease took so far tells; until there is one, all are shared. Of entries that the job's workers
+// on all hosts share the coordinator says whether they are worth asking for, by measured costs.
 //
 // Keeps the store, and the job known to it, while one of the job's sessions, or a batch of one, lives.
 // Thread-safe.
@@ -71,6 +72,8 @@ class CacheLease {
   }
 
  private:
+  // Whether an entry of the job is worth a question to a worker there. REQUIRES: peers_.
+  [[nodiscard]] bool WorthAsking(PeerCache::Place place) const;
   // Whether another worker has, or gets, the entry.
   [[nodiscard]] bool Elsewhere(const CacheKey& key) const;
   [[nodiscard]] std::uint32_t peers_tier() const {

@@ -55,7 +55,7 @@ class FormerOwnerTest : public PeerTest {
   // The next entry that this worker owns now.
   std::uint64_t NextOwned() {
     do ++inode_;
-    while (two_->Elsewhere(kJob, Key(inode_)));
+    while (two_->PlaceOf(kJob, Key(inode_)) != PeerCache::Place::kHere);
     return inode_;
   }
   CacheLookup Look(const CacheLease& lease, std::uint64_t inode) {
@@ -107,7 +107,7 @@ TEST_F(FormerOwnerTest, IsNotAskedAnyMoreOnceItHasNothing) {
     directive.grants[0].cache_bytes = 1 << 20;
     two_->OnDirective(kAsker, directive);
   });
-  EXPECT_TRUE(two_->MayBeAtFormer(kJob, Key(inode_)));
+  EXPECT_EQ(two_->FormerPlaceOf(kJob, Key(inode_)), PeerCache::Place::kPeer);
 }
 
 // A full cache: to wait for what nobody keeps would be in vain.

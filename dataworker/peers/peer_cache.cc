@@ -16,33 +16,45 @@ std::shared_ptr<PeerCache> PeerCache::Make(net::Reactor& reactor, std::uint64_t 
 std::size_t PeerCache::owners() const {
   std::size_t most = 0;
   const std::lock_guard lock(mutex_);
-  for (const auto& [job, ring] : rings_) most = std::max(most, ring.ring->owners());
+  for (const auto& [job, rings] : rings_) {
+    for (const Ring& each : {rings.near, rings.wide}) {
+      if (each.ring) most = std::max(most, each.ring->owners());
+    }
+  }
   return most;
 }
 
 void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directive) {
   // A coordinator that has just begun knows jobs, and no grants yet.
   if (directive.grants.empty() && !directive.jobs.empty()) return;
-  std::map<JobId, Ring> rings;
+  std::map<JobId, Rings> rings;
   std::map<WorkerId, std::map<JobId, std::string>> passes;
   std::map<WorkerId, std::string> endpoints;
   for (const wire::JobGrant& grant : directive.grants) {
-    if (grant.peers.empty()) continue;
-    std::vector<PeerRing::Member> members = {{self, grant.cache_bytes > 0 ? own_bytes_ : 0}};
-    for (const wire::CachePeer& peer : grant.peers) {
-      members.push_back({peer.worker, peer.cache_bytes});
-      passes[peer.worker][grant.job] = peer.pass;
-      endpoints[peer.worker] = peer.endpoint;
-    }
-    std::ranges::sort(members, {}, &PeerRing::Member::worker);
-    rings[grant.job].ring = std::make_shared<const PeerRing>(std::move(members));
+    if (grant.peers.empty() && !grant.wide) continue;
+    const auto ring_of = [&](const std::vector<wire::CachePeer>& peers) {
+      std::vector<PeerRing::Member> members = {{self, grant.cache_bytes > 0 ? own_bytes_ : 0}};
+      for (const wire::CachePeer& peer : peers) {
+        members.push_back({peer.worker, peer.cache_bytes});
+        // The pass of a peer on this host opens more than the wide one, and comes first.
+        passes[peer.worker].try_emplace(grant.job, peer.pass);
+        endpoints[peer.worker] = peer.endpoint;
+      }
+      std::ranges::sort(members, {}, &PeerRing::Member::worker);
+      return std::make_shared<const PeerRing>(std::move(members));
+    };
+    Rings& of_job = rings[grant.job];
+    of_job.near.ring = ring_of(grant.peers);
+    if (grant.wide) of_job.wide.ring = ring_of(grant.wide_peers);
   }
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
-    for (auto& [job, ring] : rings) {  // one that stays as it was
+    for (auto& [job, of_job] : rings) {  // one that stays as it was
       const auto held = rings_.find(job);
-      if (held != rings_.end() && held->second.ring->Equals(*ring.ring)) ring = held->second;
+      if (held == rings_.end()) continue;
+      of_job.near.KeepIfEqual(held->second.near);
+      of_job.wide.KeepIfEqual(held->second.wide);
     }
     self_ = self;
     any_ = !rings.empty();
@@ -68,36 +80,44 @@ void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directiv
   }
 }
 
-PeerCache::Ring PeerCache::RingOf(JobId job, WorkerId* self) const {
+PeerCache::Ring PeerCache::RingOf(JobId job, const CacheKey& key, WorkerId* self,
+                                  bool* wide) const {
   if (!any_) return {nullptr, nullptr};
   const std::lock_guard lock(mutex_);
   *self = self_;
   const auto at = rings_.find(job);
-  return at == rings_.end() ? Ring{nullptr, nullptr} : at->second;
+  if (at == rings_.end()) return {nullptr, nullptr};
+  const bool by_wide = at->second.wide.ring && key.content.holds_everywhere();
+  if (wide != nullptr) *wide = by_wide;
+  return by_wide ? at->second.wide : at->second.near;
 }
 
-WorkerId PeerCache::OwnerOf(JobId job, const CacheKey& key) const {
+WorkerId PeerCache::OwnerOf(JobId job, const CacheKey& key, bool* wide) const {
   WorkerId self;
-  const Ring ring = RingOf(job, &self);
+  const Ring ring = RingOf(job, key, &self, wide);
   if (!ring.ring) return {};
   const WorkerId owner = ring.ring->OwnerOf(EntryId::Of(key));
   return owner == self ? WorkerId() : owner;
 }
 
-WorkerId PeerCache::FormerOf(JobId job, const CacheKey& key) const {
+WorkerId PeerCache::FormerOf(JobId job, const CacheKey& key, bool* wide) const {
   WorkerId self;
-  const Ring ring = RingOf(job, &self);
+  const Ring ring = RingOf(job, key, &self, wide);
   if (!ring.ring || *ring.misses >= kLastMisses) return {};
   const WorkerId former = ring.ring->RankOf(EntryId::Of(key)).next;
   return former == self ? WorkerId() : former;
 }
 
-bool PeerCache::Elsewhere(JobId job, const CacheKey& key) const {
-  return OwnerOf(job, key).valid();
+PeerCache::Place PeerCache::PlaceOf(JobId job, const CacheKey& key) const {
+  bool wide = false;
+  if (!OwnerOf(job, key, &wide).valid()) return Place::kHere;
+  return wide ? Place::kWide : Place::kPeer;
 }
 
-bool PeerCache::MayBeAtFormer(JobId job, const CacheKey& key) const {
-  return FormerOf(job, key).valid();
+PeerCache::Place PeerCache::FormerPlaceOf(JobId job, const CacheKey& key) const {
+  bool wide = false;
+  if (!FormerOf(job, key, &wide).valid()) return Place::kHere;
+  return wide ? Place::kWide : Place::kPeer;
 }
 
 void PeerCache::Ask(JobId job, const CacheKey& key, OnAnswer on_answer) {
@@ -109,7 +129,7 @@ void PeerCache::Ask(JobId job, const CacheKey& key, OnAnswer on_answer) {
 
 void PeerCache::AskFormer(JobId job, const CacheKey& key, OnAnswer on_answer) {
   WorkerId self;
-  const std::shared_ptr<std::atomic<int>> misses = RingOf(job, &self).misses;
+  const std::shared_ptr<std::atomic<int>> misses = RingOf(job, key, &self, nullptr).misses;
   OnAnswer counted = [misses, on_answer = std::move(on_answer)](Answer answer) {
     if (misses && answer.pin) *misses = 0;
     if (misses && !answer.pin) ++*misses;

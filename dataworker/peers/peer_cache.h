@@ -22,7 +22,9 @@
 namespace headrace::dataworker {
 
 // What other workers keep of the jobs' samples: the asking half. Each entry has one owner (PeerRing),
-// by the coordinator's last directive. PeerDesk is the half that answers.
+// by the coordinator's last directive. PeerDesk is the half that answers. Entries whose names hold on one
+// host have their owner among the workers of this host. Those whose names hold everywhere have it among
+// the job's workers on all hosts, where the coordinator says so.
 //
 // When the workers change, entries change their owners, and lie where they were: at the runner-up of
 // PeerRing. Whoever is about to make an entry for its owner then asks the runner-up first (AskFormer),
@@ -58,14 +60,20 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
 
   // The most workers that own entries of one job, as this one knows; 0: none do. Any thread.
   [[nodiscard]] std::size_t owners() const;
-  // Whether another worker owns the job's entry. Any thread.
-  [[nodiscard]] bool Elsewhere(JobId job, const CacheKey& key) const;
+  // Where the job's entry belongs.
+  enum class Place : std::uint8_t {
+    kHere,  // also: nobody else shares the job's entries
+    kPeer,  // to another worker of this host
+    kWide,  // to one that may be on another host; the coordinator says that it is worth asking
+  };
+  // Any thread.
+  [[nodiscard]] Place PlaceOf(JobId job, const CacheKey& key) const;
   // Asks the owner. Calls `on_answer` exactly once, from any thread, in a bounded time (PeerLink).
   // Until the pin is released it holds one of the job's places: a caller that has one must not wait
   // for the next. Any thread.
   void Ask(JobId job, const CacheKey& key, OnAnswer on_answer);
-  // Whether the entry may lie with another worker, which owned it before. Any thread.
-  [[nodiscard]] bool MayBeAtFormer(JobId job, const CacheKey& key) const;
+  // The same of the worker that owned the entry before, where it may lie; kHere: with no other. Any thread.
+  [[nodiscard]] Place FormerPlaceOf(JobId job, const CacheKey& key) const;
   // Takes it from there, for its owner. As Ask; there is never a claim.
   void AskFormer(JobId job, const CacheKey& key, OnAnswer on_answer);
 
@@ -84,12 +92,20 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
     std::shared_ptr<const PeerRing> ring;
     // Questions without an entry in a row, to workers that owned the entries before. Shared: with answers.
     std::shared_ptr<std::atomic<int>> misses = std::make_shared<std::atomic<int>>(0);
+    void KeepIfEqual(const Ring& held) {
+      if (ring && held.ring && held.ring->Equals(*ring)) *this = held;
+    }
   };
-  // Of a job; nothing: it has none.
-  [[nodiscard]] Ring RingOf(JobId job, WorkerId* self) const;
-  // Not valid: this worker's own, or nobody's.
-  [[nodiscard]] WorkerId OwnerOf(JobId job, const CacheKey& key) const;
-  [[nodiscard]] WorkerId FormerOf(JobId job, const CacheKey& key) const;
+  // Who owns the entries of one job. `wide`: those with a name that holds on all hosts; without a ring they
+  // are shared as the others are.
+  struct Rings {
+    Ring near, wide;
+  };
+  // Of the job's entry; nothing: it has none. `wide`: whether it is that of all hosts; may be null.
+  [[nodiscard]] Ring RingOf(JobId job, const CacheKey& key, WorkerId* self, bool* wide) const;
+  // Not valid: this worker's own, or nobody's. `wide`: as RingOf.
+  [[nodiscard]] WorkerId OwnerOf(JobId job, const CacheKey& key, bool* wide = nullptr) const;
+  [[nodiscard]] WorkerId FormerOf(JobId job, const CacheKey& key, bool* wide = nullptr) const;
   void Push(WorkerId worker, JobId job, const CacheKey& key, bool take, FetchGate::Place place,
             const OnAnswer& on_answer);
   void Flush();
@@ -113,7 +129,7 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   // Guarded by mutex_:
   bool stopped_ = false;
   WorkerId self_;
-  std::map<JobId, Ring> rings_;
+  std::map<JobId, Rings> rings_;
   std::vector<Asked> asked_;  // and not with a link yet
 };
 

@@ -12,12 +12,18 @@ namespace {
 
 constexpr Duration kLook = std::chrono::seconds(1);
 
+// Whether a pass for these names opens the entry.
+bool Opens(NameReach admitted, const CacheKey& key) {
+  return admitted == NameReach::kHost || key.content.holds_everywhere();
+}
+
 }  // namespace
 
 // A question some of whose entries are looked for in a slow tier, or waited for.
 struct PeerDesk::Pending {
   std::string peer;
   wire::PeerFind find;
+  NameReach admitted = NameReach::kHost;
   std::shared_ptr<const CacheLease> lease;
   std::vector<CacheLookup> found;  // one a key; `later`: another makes it
   std::size_t looking = 0;
@@ -37,7 +43,7 @@ void PeerDesk::OnDirective(const wire::WorkerDirective& directive) {
   if (directive.grants.empty() && !directive.jobs.empty()) return;
   std::map<JobId, std::shared_ptr<const CacheLease>> jobs;
   for (const wire::JobGrant& grant : directive.grants) {
-    if (grant.peers.empty()) continue;
+    if (grant.peers.empty() && !grant.wide) continue;
     std::shared_ptr<const CacheLease>& lease = jobs[grant.job];
     if (const auto held = jobs_.find(grant.job); held != jobs_.end()) {
       lease = std::move(held->second);
@@ -49,13 +55,19 @@ void PeerDesk::OnDirective(const wire::WorkerDirective& directive) {
   jobs_.swap(jobs);
 }
 
-bool PeerDesk::Admits(WorkerId worker, JobId job, const std::string& pass) const {
-  if (!jobs_.contains(job)) return false;
-  return parts_.token.empty() || SameSecret(pass, PeerPassOf(parts_.token, job, worker));
+std::optional<NameReach> PeerDesk::Admits(WorkerId worker, JobId job,
+                                          const std::string& pass) const {
+  if (!jobs_.contains(job)) return std::nullopt;
+  if (parts_.token.empty() || SameSecret(pass, PeerPassOf(parts_.token, job, worker))) {
+    return NameReach::kHost;
+  }
+  if (SameSecret(pass, WidePassOf(parts_.token, job, worker))) return NameReach::kEverywhere;
+  return std::nullopt;
 }
 
 void PeerDesk::OnFind(const std::string& peer, const wire::PeerFind& find) {
-  if (!Admits(find.worker, find.job, find.pass)) {
+  const std::optional<NameReach> admitted = Admits(find.worker, find.job, find.pass);
+  if (!admitted) {
     parts_.send(peer,
                 wire::PeerFound{.request = find.request,
                                 .status = NoSession("job " + std::to_string(find.job.value) +
@@ -68,11 +80,13 @@ void PeerDesk::OnFind(const std::string& peer, const wire::PeerFind& find) {
   auto pending = std::make_shared<Pending>();
   pending->peer = peer;
   pending->find = find;
+  pending->admitted = *admitted;
   pending->lease = jobs_.at(find.job);
   pending->found.resize(find.keys.size());
   pending->looking = 1;
   for (std::size_t i = 0; i < find.keys.size(); ++i) {
     const CacheKey key = KeyOf(find.keys[i]);
+    if (!Opens(*admitted, key)) continue;  // as one that is not here, and has no room
     CacheLookup& found = pending->found[i];
     found = find.take ? parts_.cache->Find(find.job, key) : pending->lease->Find(key);
     if (!found.later || (pending->lease->AwaitsMaker(found) && !find.wait)) continue;

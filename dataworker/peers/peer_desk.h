@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,7 +23,8 @@ namespace headrace::dataworker {
 
 // What this worker keeps of the jobs' samples, for other workers: the answering half of PeerCache. It
 // answers and takes entries only for jobs that share samples here by the last directive, and only from
-// workers with the job's pass (base/pass/pass.h).
+// workers with the job's pass (base/pass/pass.h). A wide pass opens entries alone whose names hold on all
+// hosts: of others, who has it does not know what they name here.
 //
 // One worker at a time may make an entry that is not here. The others are told that it comes soon, and
 // ask again to wait for it (OpenClaims). Who has the claim puts the entry, or gives the claim back;
@@ -65,7 +67,9 @@ class PeerDesk {
   struct Pending;
   // How often those that wait for an entry are looked at: OpenClaims::Tick.
   static constexpr Duration kTick = std::chrono::milliseconds(150);
-  [[nodiscard]] bool Admits(WorkerId worker, JobId job, const std::string& pass) const;
+  // The names that the pass opens; nullopt: it opens nothing.
+  [[nodiscard]] std::optional<NameReach> Admits(WorkerId worker, JobId job,
+                                                const std::string& pass) const;
   void Answer(Pending& pending);
   void OnFound(const std::shared_ptr<Pending>& pending, std::size_t i, CacheLookup found);
   // Gives the asker the claim. False: too many are given.

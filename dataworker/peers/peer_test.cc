@@ -200,7 +200,7 @@ TEST_F(PeerTest, StopAnswersAllThatIsOpenAndLaterQuestions) {
   RunOn(*reactor_, [&] { peers_->Stop(); });
   EXPECT_EQ(open->answers, 1);
   EXPECT_EQ(Begin(8)->answers, 1);
-  EXPECT_FALSE(peers_->Elsewhere(kJob, Key(7)));
+  EXPECT_EQ(peers_->PlaceOf(kJob, Key(7)), PeerCache::Place::kHere);
 }
 
 TEST_F(PeerTest, ADirectiveWithoutThePeerEndsWhatIsOpen) {
@@ -209,7 +209,7 @@ TEST_F(PeerTest, ADirectiveWithoutThePeerEndsWhatIsOpen) {
   Await([&] { return finds_.size() == 1; });
   RunOn(*reactor_, [&] { peers_->OnDirective(kAsker, {}); });
   EXPECT_EQ(open->answers, 1);
-  EXPECT_FALSE(peers_->Elsewhere(kJob, Key(7)));
+  EXPECT_EQ(peers_->PlaceOf(kJob, Key(7)), PeerCache::Place::kHere);
 }
 
 TEST_F(PeerTest, ACoordinatorThatHasJustBegunChangesNothing) {
@@ -217,7 +217,7 @@ TEST_F(PeerTest, ACoordinatorThatHasJustBegunChangesNothing) {
     peers_->OnDirective(kAsker, {.jobs = {kJob}});
     desk_->OnDirective({.jobs = {kJob}});
   });
-  EXPECT_TRUE(peers_->Elsewhere(kJob, Key(7)));
+  EXPECT_EQ(peers_->PlaceOf(kJob, Key(7)), PeerCache::Place::kPeer);
   EXPECT_TRUE(Ask(7).claim);
 }
 

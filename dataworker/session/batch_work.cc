@@ -5,15 +5,11 @@
 
 #include "dataworker/session/batch_request.h"
 #include "dataworker/source/core/source_bytes.h"
+#include "dataworker/source/ranges/zip_member.h"
 #include "ops/torch/torch_generator.h"
 
 namespace headrace::dataworker {
 namespace {
-
-// What a prefix payload adds to its pixels, at most; twice that where a sample has several.
-constexpr std::size_t kPayloadOverhead = 256;
-// A scratch buffer larger than this, because of one huge file, is given back.
-constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
 
 // Reads the size of an encoded sample, and has memory for it as long as `scratch` lives.
 Result<TensorSpec> AdmitPicture(const BatchWork& work, const CompiledPlan::Location& at,
@@ -31,6 +27,8 @@ class BatchWork::RestOfUnit final : public Work {
  public:
   RestOfUnit(std::shared_ptr<BatchWork> batch, Unit unit)
       : Work(1, batch->iteration()), batch_(std::move(batch)), unit_(std::move(unit)) {}
+
+  [[nodiscard]] bool asks_before_reads() const override { return true; }
 
  protected:
   void Run(std::int64_t /*unit*/, ThreadContext& context) override {
@@ -68,7 +66,7 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   costs_.Start(begin);
   const Status status = MakeSample(unit, context);
   if (!status.ok()) FailSample(unit.position, status);
-  if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
+  context.GiveBackLarge();
   // In this order. A thread beyond its quota is held when it asks the kernel for its CPU time. That
   // wait is the sample's, not the queue's.
   unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
@@ -108,6 +106,7 @@ void BatchWork::AwaitInputs(std::vector<Unit> units, WorkQueue::Place place) {
   SampleInputs::Parts parts{setup_.reads, setup_.asker, nullptr, {}, setup_.clock};
   if (cached.form != CacheForm::kNone) parts.cache = setup_.cache;
   parts.form = cached.entry;
+  parts.first_ask = setup_.first_ask;
   auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
   SampleInputs::Get(std::move(parts), std::move(samples),
                     [self, place, waiting = std::make_shared<std::vector<Unit>>(std::move(units))](
@@ -167,7 +166,9 @@ Result<const SourceSample*> BatchWork::Read(const Sample& sample, ThreadContext&
   std::optional<RowAnswer>& bytes = sample.unit.input.bytes;
   if (!bytes) {
     const SteadyTime begin = setup_.clock->Now();
-    bytes = AskNow(*sample.at.source, Ask::kBytes, sample.at.row, context.file);
+    if (setup_.reads == nullptr || setup_.reads->MayReadNow(setup_.asker.job)) {
+      bytes = AskNow(*sample.at.source, Ask::kBytes, sample.at.row, context.file);
+    }
     sample.cost.source += setup_.clock->Now() - begin;
   }
   if (!bytes) {
@@ -177,6 +178,8 @@ Result<const SourceSample*> BatchWork::Read(const Sample& sample, ThreadContext&
   sample.cost.miss = true;
   HR_RETURN_IF_ERROR(bytes->status);
   sample.cost.source_bytes += bytes->bytes_read;
+  HR_RETURN_IF_ERROR(
+      UnpackSample(*sample.at.source, sample.at.row, bytes->sample, context.unpacked));
   return &bytes->sample;
 }
 
@@ -292,12 +295,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   if (!source.encoded) return FromPixels(sample, source, context);
   LargeScratch scratch(context);
   HR_TRY(const TensorSpec spec, AdmitPicture(*this, sample.at, source.bytes, scratch));
-  const ops::Graph& graph = setup_.prefix->graph();
-  std::vector<TensorSpec> values(graph.values().size()), prefixes;
-  HR_RETURN_IF_ERROR(graph.Shapes(spec, values, &prefixes));
-  const std::size_t overhead = (prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
-  std::size_t payload_bytes = 0;
-  for (const TensorSpec& prefix : prefixes) payload_bytes += prefix.bytes() + overhead;
+  HR_TRY(const std::size_t payload_bytes, CompiledPlan::PayloadBytes(*setup_.prefix, spec));
   const CacheKey key{source.content, setup_.cached_as.entry};  // maybe newer than was looked up
   auto claim = setup_.cache->TryClaim(key, payload_bytes, sample.unit.input.found);
   if (!claim) {
@@ -307,9 +305,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   const SteadyTime begin = setup_.clock->Now();
   HR_RETURN_IF_ERROR(setup_.prefix->RunPrefix(source.bytes, context.ops, &context.payload));
   claim->Commit(context.payload, sample.cost.source + (setup_.clock->Now() - begin));
-  const Status status = FromPayload(sample, context.payload, context);
-  if (context.payload.capacity() > kKeptFileBytes) Bytes().swap(context.payload);
-  return status;
+  return FromPayload(sample, context.payload, context);
 }
 
 Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec& spec,

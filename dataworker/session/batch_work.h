@@ -42,6 +42,7 @@ class BatchWork final : public Work {
     SteadyTime received;
     std::shared_ptr<SourceReads> reads = {};  // and who asks them
     SourceReads::Asker asker = {};
+    std::shared_ptr<FirstAsk> first_ask = {};  // nullptr: see SampleInputs
     // Queues the rest of a unit that waited for a slow tier or a source; any thread.
     std::function<void(std::shared_ptr<Work>, WorkQueue::Place)> resume = {};
   };
@@ -59,6 +60,8 @@ class BatchWork final : public Work {
   void Begin();
   // The answer. REQUIRES: the work has finished.
   [[nodiscard]] wire::BatchDone TakeAnswer();
+
+  [[nodiscard]] bool asks_before_reads() const override { return true; }
 
  protected:
   void Run(std::int64_t unit, ThreadContext& context) override;

@@ -241,6 +241,19 @@ Result<CompiledPlan::Location> CompiledPlan::Locate(std::int64_t key) const {
   return Location{sources_[at].get(), at == 0 ? row : row - ends_[at - 1]};
 }
 
+Result<std::size_t> CompiledPlan::PayloadBytes(const ops::GraphRunner& runner,
+                                               const TensorSpec& in) {
+  // What a payload adds to its pixels, at most; twice that where a sample has several.
+  constexpr std::size_t kOverhead = 256;
+  std::vector<TensorSpec> values(runner.graph().values().size()), prefixes;
+  HR_RETURN_IF_ERROR(runner.graph().Shapes(in, values, &prefixes));
+  std::size_t bytes = 0;
+  for (const TensorSpec& prefix : prefixes) {
+    bytes += prefix.bytes() + (prefixes.size() == 1 ? 1 : 2) * kOverhead;
+  }
+  return bytes;
+}
+
 Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in,
                                                     ops::Params params) const {
   Shapes shapes;

@@ -45,7 +45,7 @@ struct SourceSupport {
 };
 
 // A plan that is ready to run: sources opened, nodes compiled, columns checked. Immutable;
-// thread-safe. The session and every running batch share it.
+// thread-safe. The session and every running batch share it. Methods: its questions.
 class CompiledPlan {
  public:
   // Compiles a plan. `blob` gives the content of blobs. kNotFound: a blob is missing. kUnsupported: no native
@@ -61,6 +61,12 @@ class CompiledPlan {
   };
   // The row of a key. kInvalidArgument: the key is outside the data set.
   [[nodiscard]] Result<Location> Locate(std::int64_t key) const;
+
+  // Keys are 0 to keys() - 1.
+  [[nodiscard]] std::int64_t keys() const {
+    return row_map_ ? static_cast<std::int64_t>(row_map_->size() / sizeof(std::int64_t))
+                    : ends_.back();
+  }
 
   [[nodiscard]] const std::vector<FieldSpec>& fields() const { return fields_; }
   [[nodiscard]] RngMode rng() const { return rng_; }
@@ -97,6 +103,10 @@ class CompiledPlan {
     std::vector<TensorSpec> prefixes;  // one a picture
     std::vector<TensorSpec> values;
   };
+  // Most bytes of the cache entry that the runner's prefix makes of a source image. `runner`: of one of the
+  // plan's forms (KeptForm).
+  [[nodiscard]] static Result<std::size_t> PayloadBytes(const ops::GraphRunner& runner,
+                                                        const TensorSpec& in);
   // `params`: what was drawn for it; empty: values whose size is drawn have none that is known.
   [[nodiscard]] Result<Shapes> ShapesOf(const TensorSpec& in, ops::Params params = {}) const;
   // The words of a sample of this spec: the request's, or drawn to `drawn` with the sample's seed.

@@ -35,7 +35,11 @@ void DescribeWork::Run(std::int64_t unit, ThreadContext& context) {
   for (std::size_t i = begin; i < std::min(begin + kKeysAUnit, keys_.size()); ++i) {
     const auto at = plan_->Locate(keys_[i]);
     if (!at.ok()) continue;
-    if (const auto answer = AskNow(*at->source, Ask::kSpec, at->row, context.file)) {
+    std::optional<RowAnswer> answer;
+    if (reads_->MayReadNow(asker_.job)) {
+      answer = AskNow(*at->source, Ask::kSpec, at->row, context.file);
+    }
+    if (answer) {
       Note(i, *answer);
     } else {
       later[at->source].which.push_back(i);

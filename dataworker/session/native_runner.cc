@@ -162,6 +162,7 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, Batch
   setup.received = received;
   setup.reads = environment_.reads;
   setup.asker = AskerOf(request.iteration);
+  setup.first_ask = first_ask_;
   setup.request = std::move(request);
   // Closed: nobody waits for the batch.
   setup.resume =

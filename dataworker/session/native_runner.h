@@ -77,6 +77,7 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
   const Attachment& attachment_;
   BatchMemory& memory_;
   std::shared_ptr<const CompiledPlan> plan_;
+  const std::shared_ptr<FirstAsk> first_ask_ = std::make_shared<FirstAsk>();
   std::set<std::shared_ptr<Work>> active_;
   bool closed_ = false;
 };

@@ -19,7 +19,7 @@ void SampleInputs::Get(Parts parts, std::vector<Sample> samples, OnInput on_inpu
 }
 
 void SampleInputs::Start() {
-  std::vector<std::size_t> unknown, known;
+  std::vector<std::size_t> unknown, known, bytes_first;
   ScratchBuffer unused;
   for (std::size_t i = 0; i < samples_.size(); ++i) {
     Sample& sample = samples_[i];
@@ -32,7 +32,9 @@ void SampleInputs::Start() {
     std::optional<RowAnswer> identity;
     if (sample.source->waits()) identity = sample.source->Now(Ask::kIdentity, sample.row, unused);
     if (!identity) {
-      unknown.push_back(i);
+      sample.is_new = parts_.first_ask != nullptr && sample.source->is_far_and_new(sample.row);
+      const bool bytes = sample.is_new && parts_.first_ask->BytesFirst();
+      (bytes ? bytes_first : unknown).push_back(i);
     } else {
       sample.input.bytes = std::move(identity);
       known.push_back(i);
@@ -42,6 +44,7 @@ void SampleInputs::Start() {
   for (const std::size_t i : known) {
     OnIdentity(samples_[i], *std::exchange(samples_[i].input.bytes, std::nullopt));
   }
+  Fetch(Ask::kBytes, std::move(bytes_first), &SampleInputs::OnFirstBytes);
   Fetch(Ask::kIdentity, std::move(unknown), &SampleInputs::OnIdentity);
   Settle(std::nullopt);
 }
@@ -84,32 +87,43 @@ void SampleInputs::OnIdentity(Sample& sample, RowAnswer answer) {
   LookUp(sample);
 }
 
+void SampleInputs::OnFirstBytes(Sample& sample, RowAnswer answer) {
+  const bool ok = answer.status.ok();
+  if (ok) sample.input.key = {answer.sample.content, parts_.form};
+  sample.input.bytes = std::move(answer);
+  sample.input.asked = ok;
+  if (ok) {
+    LookUp(sample);
+  } else {
+    Tell(sample);
+  }
+}
+
 void SampleInputs::LookUp(Sample& sample) {
   const auto at = static_cast<std::size_t>(&sample - samples_.data());
   CacheLookup found = parts_.cache->Find(sample.input.key);
-  if (found.later) {
-    parts_.cache->FindLater(sample.input.key, found,
-                            [self = shared_from_this(), at](CacheLookup later) {
-                              Sample& waited = self->samples_[at];
-                              const bool hit = static_cast<bool>(later.pin);
-                              waited.input.found = std::move(later);
-                              if (!hit) {
-                                self->Settle(at);
-                                return;
-                              }
-                              self->Tell(waited);
-                              self->Settle(std::nullopt);
-                            });
+  if (!found.later) {
+    OnFound(sample, std::move(found));
     return;
   }
+  parts_.cache->FindLater(sample.input.key, found,
+                          [self = shared_from_this(), at](CacheLookup later) {
+                            self->OnFound(self->samples_[at], std::move(later));
+                          });
+}
+
+void SampleInputs::OnFound(Sample& sample, CacheLookup found) {
   const bool hit = static_cast<bool>(found.pin);
+  if (sample.is_new) parts_.first_ask->Note(hit);
   sample.input.found = std::move(found);
-  if (!hit) {
-    Settle(at);
+  const bool counts = !sample.input.bytes;  // among those that are not settled
+  if (hit) sample.input.bytes.reset();
+  if (!hit && counts) {
+    Settle(static_cast<std::size_t>(&sample - samples_.data()));
     return;
   }
   Tell(sample);
-  Settle(std::nullopt);
+  if (counts) Settle(std::nullopt);
 }
 
 void SampleInputs::Settle(std::optional<std::size_t> needs_bytes) {

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "dataworker/peers/cache_lease.h"
+#include "dataworker/session/first_ask.h"
 #include "dataworker/share/source_reads.h"
 #include "dataworker/source/core/source.h"
 
@@ -29,6 +30,7 @@ struct SampleInput {
 // Gets the inputs of some samples without a thread that waits for them:
 //
 //   identities (all together) -> look into the cache -> what it lacks (together) -> bytes
+//   bytes (together) -> look into the cache, for rows of far sources that it seems to lack (FirstAsk)
 //
 // and tells of each sample as soon as it has what it needs: a cache entry, its bytes, or an error.
 // It runs on the threads of the sources and tiers. It lives until the last sample is told.
@@ -40,12 +42,14 @@ class SampleInputs : public std::enable_shared_from_this<SampleInputs> {
     std::shared_ptr<const CacheLease> cache;  // nullptr: the samples are not looked for there
     EntryForm form{};                         // of a cache entry: see CacheKey
     Clock* clock = nullptr;
+    std::shared_ptr<FirstAsk> first_ask = {};  // the session's; nullptr: identities are asked first
   };
   struct Sample {
     std::size_t index = 0;  // for the caller
     std::shared_ptr<Source> source;
     std::int64_t row = 0;
-    SampleInput input;  // what is known already
+    SampleInput input;    // what is known already
+    bool is_new = false;  // FirstAsk learns of it
   };
   // Takes an input; exactly once for each sample. Must not block or compute. Also kept alive until
   // the last one.
@@ -64,7 +68,10 @@ class SampleInputs : public std::enable_shared_from_this<SampleInputs> {
              void (SampleInputs::*then)(Sample&, RowAnswer));
   void OnIdentity(Sample& sample, RowAnswer answer);
   void OnBytes(Sample& sample, RowAnswer answer);
+  // Bytes that came before their identity was known.
+  void OnFirstBytes(Sample& sample, RowAnswer answer);
   void LookUp(Sample& sample);
+  void OnFound(Sample& sample, CacheLookup found);
   // The sample's identity is settled: it is in the cache, or its bytes are needed, or it failed.
   void Settle(std::optional<std::size_t> needs_bytes);
   void Tell(Sample& sample);

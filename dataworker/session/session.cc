@@ -32,6 +32,7 @@ Session::Session(SessionEnvironment& environment, const wire::Attach& attach)
       blobs_(environment.blobs, attach.job, BlobsOf(attach),
              {environment.memory, environment.limits.quotas.blob_bytes}),
       native_(std::make_shared<NativeRunner>(environment, attachment_, memory_)),
+      fill_(std::make_shared<CacheFill>(environment, attachment_)),
       stage_(environment, attachment_, [this](const Status& status) { OnStage(status); }) {}
 
 void Session::Attach(std::string peer, const wire::Attach& attach) {
@@ -138,6 +139,7 @@ void Session::Compile() {
                     session.Fail(std::move(status));
                     return;
                   }
+                  session.fill_->Use(plan);
                   session.native_->Use(std::move(plan));
                   session.state_ = State::kReady;
                   if (session.attach_unanswered_) session.SendAttached();
@@ -262,6 +264,7 @@ void Session::OnCancel(IterationId before) {
 void Session::Close() {
   if (closed_) return;
   closed_ = true;
+  fill_->Close();
   native_->Close();
   (void)waiting_.TakeAll();
   stage_.End();

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "dataworker/session/attachment.h"
 #include "dataworker/session/batch_memory.h"
+#include "dataworker/session/cache_fill.h"
 #include "dataworker/session/native_runner.h"
 #include "dataworker/session/plan_blobs.h"
 #include "dataworker/session/session_environment.h"
@@ -26,7 +27,7 @@ namespace headrace::dataworker {
 //   ready -Python process lost-> failed -attached again-> waiting
 //
 // Requests wait until the plan is ready. Reactor thread; the owner calls Close before it releases
-// this. Tasks on other threads refer to it weakly.
+// this. Tasks on other threads refer to it weakly. Methods: one for each kind of message.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   // Makes a session. REQUIRES: Attach is called with this next.
@@ -52,6 +53,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void OnDescribe(wire::Describe request);
   void OnBatchRequest(wire::BatchRequest request);
   void OnCancel(IterationId before);
+  [[nodiscard]] CacheFill& fill() { return *fill_; }
   // Cancels everything. After it nothing is answered and nothing new is written.
   void Close();
   [[nodiscard]] bool closed() const { return closed_; }
@@ -75,6 +77,7 @@ class Session : public std::enable_shared_from_this<Session> {
   BatchMemory memory_;
   PlanBlobs blobs_;
   const std::shared_ptr<NativeRunner> native_;  // native plans
+  const std::shared_ptr<CacheFill> fill_;       // of native plans
   SessionStage stage_;                          // Python plans
   WaitingRequests waiting_;
   State state_ = State::kWaiting;

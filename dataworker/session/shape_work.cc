@@ -44,7 +44,11 @@ void ShapeWork::GoOn(ScratchBuffer& buffer) {
       Note(at.status());
       continue;
     }
-    if (const auto answer = AskNow(*at->source, Ask::kSpec, at->row, buffer)) {
+    std::optional<RowAnswer> answer;
+    if (reads_->MayReadNow(asker_.job)) {
+      answer = AskNow(*at->source, Ask::kSpec, at->row, buffer);
+    }
+    if (answer) {
       Note(ValuesOf(*answer));
       continue;
     }

@@ -11,20 +11,20 @@ void DebtBucket::Fill(SteadyTime now) {
   filled_ = now;
   if (!limited()) return;
   if (level_ < 0) debt_ns_ += std::min(passed, -level_ / rate_);
-  level_ = std::min(level_ + rate_ * passed, rate_ * static_cast<double>(kBurst.count()));
+  level_ = std::min(level_ + rate_ * passed, rate_ * burst_);
 }
 
 void DebtBucket::SetRate(std::uint64_t bytes_per_second, SteadyTime now) {
   Fill(now);
   rate_ = static_cast<double>(bytes_per_second) * 1e-9;
   // A change adds nothing, so a limit that comes and goes can't be used to bypass it.
-  level_ = limited() ? std::min(level_, rate_ * static_cast<double>(kBurst.count())) : 0;
+  level_ = limited() ? std::min(level_, rate_ * burst_) : 0;
 }
 
 void DebtBucket::Take(double bytes, SteadyTime now) {
   if (!limited()) return;
   Fill(now);
-  level_ = std::min(level_ - bytes, rate_ * static_cast<double>(kBurst.count()));
+  level_ = std::min(level_ - bytes, rate_ * burst_);
 }
 
 SteadyTime DebtBucket::ReadyAt(SteadyTime now) {

@@ -15,7 +15,7 @@
 namespace headrace::dataworker {
 namespace {
 
-unsigned Seed() {
+unsigned FairShareSeed() {
   const int given = ::testing::UnitTest::GetInstance()->random_seed();
   return given != 0 ? static_cast<unsigned>(given) : 20260105U;
 }
@@ -95,7 +95,7 @@ class Machine {
 
 TEST(FairShare, BackloggedMembersGetTheirWeightsWhateverTheirUnitsCost) {
   for (unsigned round = 0; round < 8; ++round) {
-    const unsigned seed = Seed() + round;
+    const unsigned seed = FairShareSeed() + round;
     SCOPED_TRACE("seed " + std::to_string(seed) + " (--gtest_random_seed)");
     std::mt19937 random(seed);
     const int threads = 1 + static_cast<int>(random() % 8);
@@ -128,7 +128,7 @@ TEST(FairShare, BackloggedMembersGetTheirWeightsWhateverTheirUnitsCost) {
 
 TEST(FairShare, NobodyIsAheadByMoreThanWhatRunsAndOneUnit) {
   for (unsigned round = 0; round < 20; ++round) {
-    const unsigned seed = Seed() + 100 + round;
+    const unsigned seed = FairShareSeed() + 100 + round;
     SCOPED_TRACE("seed " + std::to_string(seed) + " (--gtest_random_seed)");
     std::mt19937 random(seed);
     const int threads = 1 + static_cast<int>(random() % 8);
@@ -150,7 +150,7 @@ TEST(FairShare, NobodyIsAheadByMoreThanWhatRunsAndOneUnit) {
 }
 
 TEST(FairShare, TheSmallestShareIsServedToo) {
-  Machine machine(2, Seed());
+  Machine machine(2, FairShareSeed());
   const Machine::Job& small = machine.Add(10, [] { return 5.0; });
   machine.Add(4000, [] { return 20.0; });
   for (const auto& job : machine.jobs) machine.share.Activate(job->member);
@@ -162,7 +162,7 @@ TEST(FairShare, TheSmallestShareIsServedToo) {
 }
 
 TEST(FairShare, WhatOneLeavesTheOthersUseAtOnce) {
-  Machine machine(2, Seed());
+  Machine machine(2, FairShareSeed());
   Machine::Job& busy = machine.Add(1, [] { return 1.0; });
   Machine::Job& gone = machine.Add(1000, [] { return 1.0; });
   machine.share.Activate(busy.member);
@@ -175,7 +175,7 @@ TEST(FairShare, WhatOneLeavesTheOthersUseAtOnce) {
 }
 
 TEST(FairShare, WhoWasIdleHasSavedNothingAndWhoRanAloneOwesNothing) {
-  Machine machine(2, Seed());
+  Machine machine(2, FairShareSeed());
   Machine::Job& busy = machine.Add(1, [] { return 1.0; });
   Machine::Job& late = machine.Add(1, [] { return 3.0; });
   machine.share.Activate(busy.member);

@@ -11,13 +11,15 @@ namespace {
 constexpr double kSomeBytes = 1;
 // A job's units wait at most this long because of what its stage processes used.
 constexpr double kMostBehind = 100e6;  // ns
-// A refused job asks again sooner, or does not wait any more.
+// A refused job that asks by itself does so again sooner, or does not wait any more.
 constexpr Duration kMostBetweenAsks = std::chrono::seconds(1);
+constexpr SteadyTime kUntilItAsks = SteadyTime::max();
 
 }  // namespace
 
-void JobShares::Queue(Session& session, JobId id, std::int64_t units, SteadyTime now) {
+void JobShares::Queue(Session& session, JobId id, std::int64_t units, bool ask, SteadyTime now) {
   Job& job = jobs_[id];
+  job.reads_unasked = job.reads_unasked || !ask;
   if (session.job_ != &job) {
     if (session.job_ != nullptr) {  // its trainer knows its job by another id now
       session.job_->sessions.Leave(session);
@@ -69,7 +71,7 @@ SteadyTime JobShares::ReadyAt(SteadyTime now) {
 bool JobShares::Paused(SteadyTime now) { return all_.limited() && all_.ReadyAt(now) > now; }
 
 bool JobShares::Limited(const Session& session) const {
-  return session.job_->bucket.limited() || all_.limited();
+  return session.job_->source.limited() || all_.limited();
 }
 
 JobShares::Charged JobShares::Start(Session& session, std::int64_t units, SteadyTime now) {
@@ -84,9 +86,9 @@ JobShares::Charged JobShares::Start(Session& session, std::int64_t units, Steady
   job.queued -= units;
   ++job.running;
   ++session.running_;
-  if (Limited(session)) {
+  if (Limited(session) && job.reads_unasked) {
     charged.bytes = std::max(job.mean_bytes, 0.0);
-    job.bucket.Take(charged.bytes, now);
+    job.source.Take(charged.bytes, now);
     all_.Take(charged.bytes, now);
     Place(job, now);
   } else if (job.queued == 0) {
@@ -108,16 +110,18 @@ void JobShares::Settle(Session& session, const Charged& charged, std::int64_t un
   job.cpu_ns += cost.cpu_ns;
   job.source_bytes += cost.bytes;
   job.mean_bytes = NextMean(job.mean_bytes, each);
-  if (!job.bucket.limited() && !all_.limited()) return;
-  job.bucket.Take(read - charged.bytes, now);
+  if (!job.source.limited() && !all_.limited()) return;
+  job.source.Take(read - charged.bytes, now);
   all_.Take(read - charged.bytes, now);
   Place(job, now);
 }
 
 void JobShares::Place(Job& job, SteadyTime now) {
-  // Units that read nothing, because all is cached or was read ahead, do not wait for a debt.
-  const bool reads = job.mean_bytes < 0 || job.mean_bytes >= kSomeBytes || job.reads_elsewhere;
-  const SteadyTime ready = job.queued > 0 && reads ? job.bucket.ReadyAt(now) : now;
+  // Units that read nothing, because all is cached or was read ahead, do not wait for a debt; nor do
+  // those that ask before they read.
+  const bool unasked = job.reads_unasked && (job.mean_bytes < 0 || job.mean_bytes >= kSomeBytes);
+  const bool reads = unasked || job.reads_elsewhere;
+  const SteadyTime ready = job.queued > 0 && reads ? job.source.ReadyAt(now) : now;
   if (job.held_until != SteadyTime()) held_.erase({job.held_until, &job});
   job.held_until = SteadyTime();
   if (job.queued == 0) {
@@ -128,15 +132,15 @@ void JobShares::Place(Job& job, SteadyTime now) {
     held_.insert({ready, &job});
   } else {
     // A job that reads nothing, because all is cached, does not wait for what others read.
-    share_.Activate(
-        job, job.mean_bytes >= kSomeBytes ? FairShare::Kind::kPausable : FairShare::Kind::kPlain);
+    const bool pausable = job.reads_unasked && job.mean_bytes >= kSomeBytes;
+    share_.Activate(job, pausable ? FairShare::Kind::kPausable : FairShare::Kind::kPlain);
   }
 }
 
 void JobShares::CountDebt(Job& job, SteadyTime now) {
-  if (!job.bucket.limited() && !all_.limited()) return;
-  const Duration own = job.bucket.InDebt(now), all = all_.InDebt(now);
-  if (job.queued > 0) {
+  if (!job.source.limited() && !all_.limited()) return;
+  const Duration own = job.source.InDebt(now), all = all_.InDebt(now);
+  if (job.queued > 0 && (job.reads_unasked || job.reads_elsewhere)) {
     const Duration others = job.mean_bytes >= kSomeBytes ? all - job.all_debt : Duration(0);
     job.limited += std::min(own - job.own_debt + others, now - job.debts_at);
   }
@@ -157,7 +161,7 @@ std::optional<std::int64_t> JobShares::SetLimits(JobId id, const JobLimits& limi
   const bool other = job.limits.source_bytes_per_second != limits.source_bytes_per_second;
   if (other) {
     CountDebt(job, now);
-    job.bucket.SetRate(limits.source_bytes_per_second, now);
+    job.source.SetRate(limits.source_bytes_per_second, now);
     Place(job, now);
   }
   job.limits = limits;
@@ -183,7 +187,7 @@ void JobShares::Charge(JobId id, Duration cpu, std::uint64_t source_bytes, Stead
   job.reads_elsewhere = true;
   job.source_bytes += source_bytes;
   CountDebt(job, now);
-  job.bucket.Take(static_cast<double>(source_bytes), now);
+  job.source.Take(static_cast<double>(source_bytes), now);
   all_.Take(static_cast<double>(source_bytes), now);
   Place(job, now);
 }
@@ -192,26 +196,34 @@ bool JobShares::MayRead(JobId id, SteadyTime now) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return true;
   Job& job = found->second;
-  const bool may = job.bucket.ReadyAt(now) <= now && !(job.reads_elsewhere && Paused(now));
-  CountRefusal(job, !may, now);
+  const bool may = job.source.ReadyAt(now) <= now && !(job.reads_elsewhere && Paused(now));
+  CountRefusal(job, may ? now : kUntilItAsks, now);
   return may;
 }
 
-void JobShares::CountRefusal(Job& job, bool refused, SteadyTime now) {
+bool JobShares::MayReadNow(JobId id, SteadyTime now) {
+  const auto found = jobs_.find(id);
+  return (found == jobs_.end() || found->second.source.ReadyAt(now) <= now) && !Paused(now);
+}
+
+void JobShares::CountRefusal(Job& job, SteadyTime until, SteadyTime now) {
   if (job.refused_at != SteadyTime() && job.queued == 0) {
-    job.limited += std::min(now - job.refused_at, kMostBetweenAsks);
+    const SteadyTime end =
+        job.refused_until == kUntilItAsks ? job.refused_at + kMostBetweenAsks : job.refused_until;
+    job.limited += std::max(std::min(now, end) - job.refused_at, Duration(0));
   }
-  job.refused_at = refused ? now : SteadyTime();
+  job.refused_at = until > now ? now : SteadyTime();
+  job.refused_until = until;
 }
 
 JobShares::Taken JobShares::TakeAhead(JobId id, double bytes, SteadyTime now) {
   Job& job = jobs_[id];
-  if (!job.bucket.limited() && !all_.limited()) return {};
-  const SteadyTime ready = std::max(job.bucket.ReadyAt(now), all_.ReadyAt(now));
-  CountRefusal(job, ready > now, now);
+  if (bytes <= 0 || (!job.source.limited() && !all_.limited())) return {};
+  const SteadyTime ready = std::max(job.source.ReadyAt(now), all_.ReadyAt(now));
+  CountRefusal(job, ready, now);
   if (ready > now) return {.again = ready};
   CountDebt(job, now);
-  job.bucket.Take(bytes, now);
+  job.source.Take(bytes, now);
   all_.Take(bytes, now);
   Place(job, now);
   return {.again = std::nullopt, .bytes = bytes};
@@ -225,8 +237,21 @@ void JobShares::SettleAhead(JobId id, double taken, std::uint64_t read, SteadyTi
   Job& job = found->second;
   job.source_bytes += read;
   CountDebt(job, now);
-  job.bucket.Take(more, now);
+  job.source.Take(more, now);
   Place(job, now);
+}
+
+JobShares::Pace JobShares::MayReceive(JobId id, SteadyTime now) {
+  const auto found = jobs_.find(id);
+  Pace pace{all_.ReceiveAt(now), all_.rate()};
+  if (found == jobs_.end()) return pace;
+  Job& job = found->second;
+  pace.at = std::max(pace.at, job.source.ReceiveAt(now));
+  if (job.source.limited()) {
+    pace.rate = all_.limited() ? std::min(pace.rate, job.source.rate()) : job.source.rate();
+  }
+  CountRefusal(job, pace.at, now);
+  return pace;
 }
 
 std::uint32_t JobShares::Millicores(JobId id, SteadyTime now) const {
@@ -240,6 +265,7 @@ std::vector<JobWork> JobShares::Usage(SteadyTime now) {
   std::vector<JobWork> usage;
   for (auto& [id, job] : jobs_) {
     CountDebt(job, now);
+    if (job.refused_until != kUntilItAsks) CountRefusal(job, job.refused_until, now);
     usage.push_back({.job = id,
                      .cpu_ns = job.cpu_ns,
                      .source_bytes = job.source_bytes,

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
-#include "dataworker/share/debt_bucket.h"
 #include "dataworker/share/fair_share.h"
+#include "dataworker/share/source_budget.h"
 
 namespace headrace::dataworker {
 
@@ -39,7 +39,8 @@ struct JobWork {
 // The book of a WorkQueue: what each job may use, has queued and has used, and which job is next.
 // It counts units and knows nothing of what they do. It is fair between jobs by the costs of their
 // units, each with its weight, and likewise between the sessions of a job (FairShare). It passes
-// over a job in debt to its source limit (DebtBucket) until the job has paid.
+// over a job in debt to its source limit (SourceBudget) until the job has paid, unless its units ask before
+// they read.
 //
 // Pure: the times and the costs come from outside. Thread-compatible; the queue calls it with its
 // lock held. O(log jobs + log sessions) a unit.
@@ -73,8 +74,8 @@ class JobShares {
   };
 
   // Queues more units of the session for this job. The session leaves the job that it had before.
-  // REQUIRES: units > 0.
-  void Queue(Session& session, JobId job, std::int64_t units, SteadyTime now);
+  // `ask`: Work::asks_before_reads. REQUIRES: units > 0.
+  void Queue(Session& session, JobId job, std::int64_t units, bool ask, SteadyTime now);
   // Drops queued units, which will not run. REQUIRES: Queue was called.
   void Unqueue(Session& session, std::int64_t units, SteadyTime now);
   // Removes a session that will not come back. REQUIRES: Queue was called; session.idle().
@@ -82,7 +83,6 @@ class JobShares {
 
   // The session that is next; nullptr: no unit may begin now.
   [[nodiscard]] Session* First(SteadyTime now);
-  [[nodiscard]] bool AnyReady(SteadyTime now) { return FirstJob(now) != nullptr; }
   // When to ask again, if nothing may begin and something is queued.
   [[nodiscard]] SteadyTime ReadyAt(SteadyTime now);
   // Whether a source limit holds for the session. Its units must then start one by one.
@@ -102,6 +102,7 @@ class JobShares {
   void SetSourceLimit(std::uint64_t bytes_per_second, SteadyTime now);
   void Charge(JobId job, Duration cpu, std::uint64_t source_bytes, SteadyTime now);
   [[nodiscard]] bool MayRead(JobId job, SteadyTime now);
+  [[nodiscard]] bool MayReadNow(JobId job, SteadyTime now);
   // What was taken for a read ahead, for SettleAhead.
   struct Taken {
     std::optional<SteadyTime> again;  // nothing was taken: when to ask again
@@ -109,6 +110,12 @@ class JobShares {
   };
   [[nodiscard]] Taken TakeAhead(JobId job, double bytes, SteadyTime now);
   void SettleAhead(JobId job, double taken, std::uint64_t read, SteadyTime now);
+  // When a socket may receive for the job, and the rate, bytes/s; 0: no limit.
+  struct Pace {
+    SteadyTime at{};
+    std::uint64_t rate = 0;
+  };
+  [[nodiscard]] Pace MayReceive(JobId job, SteadyTime now);
   [[nodiscard]] std::uint32_t Millicores(JobId job, SteadyTime now) const;
   [[nodiscard]] std::vector<JobWork> Usage(SteadyTime now);
   void Forget(JobId job);
@@ -118,16 +125,18 @@ class JobShares {
     Job() : Member(JobLimits::kDefaultMillicores) {}
     JobLimits limits;
     FairShare sessions;
-    DebtBucket bucket;
+    SourceBudget source;
     std::int64_t queued = 0;                    // units
     int running = 0;                            // turns
     int attached = 0;                           // sessions
     SteadyTime drained_at = SteadyTime::max();  // drops to the least weight
     double mean_bytes = -1;                     // read by a unit; below 0: none has run
+    bool reads_unasked = false;                 // has had units that do not ask before they read
     bool reads_elsewhere = false;
-    SteadyTime refused_at{};          // by MayRead or TakeAhead; the epoch: it was not
+    // By MayRead, TakeAhead or MayReceive, and until when; the epoch: it was not.
+    SteadyTime refused_at{}, refused_until{};
     SteadyTime held_until{};          // its place in held_; the epoch: none
-    Duration own_debt{}, all_debt{};  // of the buckets, when `limited` was last brought up
+    Duration own_debt{}, all_debt{};  // of the budgets, when `limited` was last brought up
     SteadyTime debts_at{};
     Duration limited{};
     std::uint64_t cpu_ns = 0;
@@ -141,13 +150,13 @@ class JobShares {
   void CountDebt(Job& job, SteadyTime now);
   void SetWeight(Job& job, std::uint32_t millicores);
   // Counts the time for which the job was refused with nothing queued here.
-  static void CountRefusal(Job& job, bool refused, SteadyTime now);
+  static void CountRefusal(Job& job, SteadyTime until, SteadyTime now);
   [[nodiscard]] bool Paused(SteadyTime now);
 
   FairShare share_;
   std::map<JobId, Job> jobs_;
   std::set<std::pair<SteadyTime, Job*>> held_;  // jobs in debt with units queued
-  DebtBucket all_;                              // of all jobs
+  SourceBudget all_;                            // of all jobs
 };
 
 }  // namespace headrace::dataworker

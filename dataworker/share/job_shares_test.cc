@@ -46,25 +46,25 @@ class JobSharesTest : public ::testing::Test {
 };
 
 TEST_F(JobSharesTest, JobsTakeTurnsAndSoDoTheSessionsOfOne) {
-  shares_.Queue(x_, a_, 2, now_);
-  shares_.Queue(y_, a_, 2, now_);
-  shares_.Queue(z_, b_, 4, now_);
+  shares_.Queue(x_, a_, 2, false, now_);
+  shares_.Queue(y_, a_, 2, false, now_);
+  shares_.Queue(z_, b_, 4, false, now_);
   EXPECT_EQ(Run(9), "xzyzxzyz-");
-  EXPECT_FALSE(shares_.AnyReady(now_));
+  EXPECT_EQ(shares_.First(now_), nullptr);
 }
 
 TEST_F(JobSharesTest, AJobHasTimeByItsWeight) {
   (void)shares_.SetLimits(a_, {.millicores = 3000}, now_);
   EXPECT_EQ(shares_.Millicores(a_, now_), 3000U);
   EXPECT_EQ(shares_.Millicores(b_, now_), JobLimits::kDefaultMillicores);
-  shares_.Queue(x_, a_, 100, now_);
-  shares_.Queue(y_, b_, 100, now_);
+  shares_.Queue(x_, a_, 100, false, now_);
+  shares_.Queue(y_, b_, 100, false, now_);
   const std::string order = Run(80);
   EXPECT_NEAR(static_cast<double>(std::count(order.begin(), order.end(), 'x')), 60, 2);
 }
 
 TEST_F(JobSharesTest, UnitsAreCountedWhileTheyWaitAndRunAndWhatTheyUsedAfterwards) {
-  shares_.Queue(x_, a_, 5, now_);
+  shares_.Queue(x_, a_, 5, false, now_);
   EXPECT_FALSE(x_.idle());
   EXPECT_EQ(UsageOf(a_).queued, 5);
   const JobShares::Charged charged = shares_.Start(x_, 3, now_);
@@ -84,9 +84,9 @@ TEST_F(JobSharesTest, UnitsAreCountedWhileTheyWaitAndRunAndWhatTheyUsedAfterward
 }
 
 TEST_F(JobSharesTest, ASessionThatComesForAnotherJobBringsWhatItHasQueued) {
-  shares_.Queue(x_, a_, 3, now_);
+  shares_.Queue(x_, a_, 3, false, now_);
   const JobShares::Charged charged = shares_.Start(x_, 1, now_);
-  shares_.Queue(x_, b_, 1, now_);
+  shares_.Queue(x_, b_, 1, false, now_);
   EXPECT_EQ(UsageOf(a_).queued, 0);
   EXPECT_EQ(UsageOf(b_).queued, 3);
   // What began for the first one is the first one's.
@@ -101,7 +101,7 @@ TEST_F(JobSharesTest, ASessionThatComesForAnotherJobBringsWhatItHasQueued) {
 }
 
 TEST_F(JobSharesTest, AJobIsForgottenWhenItsSessionsHaveLeft) {
-  shares_.Queue(x_, a_, 1, now_);
+  shares_.Queue(x_, a_, 1, false, now_);
   EXPECT_EQ(Run(1), "x");
   shares_.Forget(a_);
   EXPECT_EQ(shares_.Usage(now_).size(), 1U);
@@ -111,8 +111,8 @@ TEST_F(JobSharesTest, AJobIsForgottenWhenItsSessionsHaveLeft) {
 }
 
 TEST_F(JobSharesTest, AJobInDebtToItsLimitIsPassedOverUntilItHasPaid) {
-  shares_.Queue(x_, a_, 10, now_);
-  shares_.Queue(y_, b_, 2, now_);
+  shares_.Queue(x_, a_, 10, false, now_);
+  shares_.Queue(y_, b_, 2, false, now_);
   EXPECT_FALSE(shares_.Limited(x_));
   EXPECT_EQ(shares_.SetLimits(a_, {.source_bytes_per_second = 1000}, now_), 10);
   EXPECT_EQ(shares_.SetLimits(a_, {.source_bytes_per_second = 1000}, now_), std::nullopt);
@@ -130,10 +130,28 @@ TEST_F(JobSharesTest, AJobInDebtToItsLimitIsPassedOverUntilItHasPaid) {
   EXPECT_EQ(UsageOf(b_).limited_ns, 0U);
 }
 
+// Most of a job's samples may be cached. Those that are not wait for the limit, by themselves.
+TEST_F(JobSharesTest, UnitsThatAskBeforeTheyReadRunWhileTheirJobIsInDebt) {
+  (void)shares_.SetLimits(a_, {.source_bytes_per_second = 1000}, now_);
+  shares_.Queue(x_, a_, 10, true, now_);
+  EXPECT_TRUE(shares_.MayReadNow(a_, now_));
+  EXPECT_EQ(RunOne(milliseconds(1), 2000), "x");
+  EXPECT_FALSE(shares_.MayReadNow(a_, now_));
+  EXPECT_TRUE(shares_.MayReadNow(b_, now_));
+  EXPECT_EQ(Run(3), "xxx");
+  EXPECT_FALSE(shares_.MayReadNow(a_, now_)) << "what finds its samples pays nothing";
+  EXPECT_EQ(UsageOf(a_).limited_ns, 0U);
+  now_ += seconds(2);
+  EXPECT_TRUE(shares_.MayReadNow(a_, now_));
+  shares_.SetSourceLimit(1000, now_);
+  EXPECT_EQ(RunOne(milliseconds(1), 2000), "x");
+  EXPECT_FALSE(shares_.MayReadNow(b_, now_)) << "all jobs together are in debt";
+}
+
 TEST_F(JobSharesTest, TheLimitOfAllHoldsBackThoseWhoRead) {
   shares_.SetSourceLimit(1000, now_);
-  shares_.Queue(x_, a_, 10, now_);
-  shares_.Queue(y_, b_, 2, now_);
+  shares_.Queue(x_, a_, 10, false, now_);
+  shares_.Queue(y_, b_, 2, false, now_);
   EXPECT_TRUE(shares_.Limited(y_));
   EXPECT_EQ(RunOne(milliseconds(1), 2000), "x");
   EXPECT_EQ(RunOne(), "y");  // it has read nothing that is known
@@ -146,7 +164,7 @@ TEST_F(JobSharesTest, TheLimitOfAllHoldsBackThoseWhoRead) {
 
 TEST_F(JobSharesTest, AMeanOfBytesIsTakenWhenAUnitBeginsAndTheRestWhenItEnds) {
   (void)shares_.SetLimits(a_, {.source_bytes_per_second = 1000}, now_);
-  shares_.Queue(x_, a_, 10, now_);
+  shares_.Queue(x_, a_, 10, false, now_);
   EXPECT_EQ(RunOne(milliseconds(1), 4000), "x");
   now_ += seconds(10);
   const JobShares::Charged charged = shares_.Start(x_, 1, now_);
@@ -158,7 +176,7 @@ TEST_F(JobSharesTest, AMeanOfBytesIsTakenWhenAUnitBeginsAndTheRestWhenItEnds) {
 
 TEST_F(JobSharesTest, TheLimitOfAllIsGivenBackWhatWasTakenTooMuch) {
   shares_.SetSourceLimit(1000, now_);
-  shares_.Queue(x_, a_, 10, now_);
+  shares_.Queue(x_, a_, 10, false, now_);
   EXPECT_EQ(RunOne(milliseconds(1), 4000), "x");
   now_ += seconds(10);
   const JobShares::Charged charged = shares_.Start(x_, 1, now_);
@@ -168,19 +186,19 @@ TEST_F(JobSharesTest, TheLimitOfAllIsGivenBackWhatWasTakenTooMuch) {
 }
 
 TEST_F(JobSharesTest, ASessionWithoutUnitsHasNoTurn) {
-  shares_.Queue(x_, a_, 2, now_);
-  shares_.Queue(y_, a_, 2, now_);
+  shares_.Queue(x_, a_, 2, false, now_);
+  shares_.Queue(y_, a_, 2, false, now_);
   shares_.Unqueue(x_, 2, now_);
   EXPECT_EQ(Run(3), "yy-");
-  shares_.Queue(x_, a_, 1, now_);
-  shares_.Queue(y_, a_, 3, now_);
+  shares_.Queue(x_, a_, 1, false, now_);
+  shares_.Queue(y_, a_, 3, false, now_);
   const std::string order = Run(5);
   EXPECT_EQ(std::count(order.begin(), order.end(), 'x'), 1) << order;
   EXPECT_EQ(order.back(), '-');
 }
 
 TEST_F(JobSharesTest, ADrainedJobKeepsItsWeightUntilThen) {
-  shares_.Queue(x_, a_, 10, now_);
+  shares_.Queue(x_, a_, 10, false, now_);
   shares_.Drain(a_, now_ + seconds(10));
   shares_.Drain(a_, now_ + seconds(20));  // again: as it was
   EXPECT_EQ(shares_.Millicores(a_, now_ + seconds(9)), JobLimits::kDefaultMillicores);

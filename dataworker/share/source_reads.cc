@@ -5,7 +5,15 @@
 #include <iterator>
 #include <utility>
 
+#include "dataworker/share/read_meter.h"
+
 namespace headrace::dataworker {
+namespace {
+
+// Meters of jobs that are kept, with what they know.
+constexpr std::size_t kMostMeters = 1024;
+
+}  // namespace
 
 // Keeps a row's place in the window, and its bytes.
 class SourceReads::Place {
@@ -91,16 +99,25 @@ std::uint64_t SourceReads::Expected(const Call& call) const {
   return 0;
 }
 
+std::shared_ptr<remote::Meter> SourceReads::MeterOf(JobId job) {
+  if (meters_.size() >= kMostMeters && !meters_.contains(job)) meters_.clear();
+  std::shared_ptr<remote::Meter>& meter = meters_[job];
+  if (!meter) meter = std::make_shared<ReadMeter>(parts_.queue, parts_.clock, job);
+  return meter;
+}
+
 std::optional<SourceReads::Begun> SourceReads::Take(JobId job, SteadyTime& wake) {
   const auto line = lines_.find(job);
   std::deque<Call>& calls = line->second.next();
   Call& call = calls.front();
-  Begun begun{call.asker, call.ask, call.source, call.sink, call.next, {}, {}, {}};
+  Begun begun{call.asker, call.ask, call.source, call.sink, call.next, {}, {}, {}, nullptr};
+  if (call.source->is_metered()) begun.meter = MeterOf(job);
   while (call.next < call.rows.size()) {
     const std::uint64_t expected = Expected(call);
     if (!window_.MayBegin(job, expected)) break;
-    const WorkQueue::Taken taken = parts_.queue.TakeAhead(job, expected);
-    if (taken.again) {
+    // With a meter nothing is taken, and the job is named to the queue.
+    const WorkQueue::Taken taken = parts_.queue.TakeAhead(job, begun.meter ? 0 : expected);
+    if (taken.again && !begun.meter) {
       wake = std::min(wake, *taken.again);
       break;
     }
@@ -172,9 +189,15 @@ void SourceReads::Pump() {
 void SourceReads::Begin(Begun begun) {
   const auto open = std::make_shared<Open>(shared_from_this(), std::move(begun));
   const std::shared_ptr<Source> source = open->begun().source;
-  source->Fetch(open->begun().ask, open->begun().rows, [open](std::size_t index, RowAnswer answer) {
+  Source::Sink sink = [open](std::size_t index, RowAnswer answer) {
     open->Answer(index, std::move(answer));
-  });
+  };
+  const std::shared_ptr<remote::Meter>& meter = open->begun().meter;
+  if (meter) {
+    source->FetchMetered(open->begun().ask, open->begun().rows, std::move(sink), meter);
+  } else {
+    source->Fetch(open->begun().ask, open->begun().rows, std::move(sink));
+  }
   parts_.let_go(source);
 }
 
@@ -188,7 +211,8 @@ void SourceReads::OnAnswer(const Begun& begun, std::size_t index, RowAnswer answ
     window_.Answer(job, begun.expected[index], bytes, sample);
     stopped = stopped_;
   }
-  if (!stopped) parts_.queue.SettleAhead(job, begun.taken[index], answer.bytes_read);
+  const double taken = begun.meter ? static_cast<double>(answer.bytes_read) : begun.taken[index];
+  if (!stopped) parts_.queue.SettleAhead(job, taken, answer.bytes_read);
   auto place =
       std::make_shared<const Place>(shared_from_this(), job, bytes, std::move(answer.hold));
   answer.hold.reset();
@@ -279,10 +303,20 @@ std::size_t SourceReads::open_rows() const {
 std::size_t SourceReads::waiting_rows() const {
   const std::lock_guard lock(mutex_);
   std::size_t rows = 0;
-  for (const auto& [job, line] : lines_) {
-    for (const Call& call : line.small) rows += call.rows.size() - call.next;
-    for (const Call& call : line.large) rows += call.rows.size() - call.next;
-  }
+  for (const auto& [job, line] : lines_) rows += line.rows();
+  return rows;
+}
+
+std::size_t SourceReads::waiting_rows(JobId job) const {
+  const std::lock_guard lock(mutex_);
+  const auto line = lines_.find(job);
+  return line == lines_.end() ? 0 : line->second.rows();
+}
+
+std::size_t SourceReads::Line::rows() const {
+  std::size_t rows = 0;
+  for (const Call& call : small) rows += call.rows.size() - call.next;
+  for (const Call& call : large) rows += call.rows.size() - call.next;
   return rows;
 }
 

@@ -76,6 +76,68 @@ class SourceReadsTest : public ::testing::Test {
   std::vector<std::shared_ptr<const void>> gone_;
 };
 
+// Rows of another source, paid for by a meter that the test keeps.
+class MeteredRows final : public Source {
+ public:
+  explicit MeteredRows(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+  [[nodiscard]] std::int64_t rows() const override { return source_->rows(); }
+  [[nodiscard]] bool cacheable() const override { return true; }
+  [[nodiscard]] bool rereads_from_memory() const override { return false; }
+  [[nodiscard]] bool waits() const override { return true; }
+  [[nodiscard]] std::optional<RowAnswer> Now(Ask, std::int64_t, ScratchBuffer&) const override {
+    return std::nullopt;
+  }
+  void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const override {
+    ADD_FAILURE() << "nobody pays";
+    source_->Fetch(ask, rows, std::move(sink));
+  }
+  [[nodiscard]] bool is_metered() const override { return true; }
+  void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                    std::shared_ptr<remote::Meter> meter) const override {
+    meters_.push_back(std::move(meter));
+    source_->Fetch(ask, rows, std::move(sink));
+  }
+  void Stop() override { source_->Stop(); }
+  [[nodiscard]] const Column* column(std::int32_t) const override { return nullptr; }
+  Status CopyColumn(std::int32_t, std::int64_t, MutableByteSpan) const override { return {}; }
+  [[nodiscard]] const std::vector<std::shared_ptr<remote::Meter>>& meters() const {
+    return meters_;
+  }
+
+ private:
+  const std::unique_ptr<Source> source_;
+  mutable std::vector<std::shared_ptr<remote::Meter>> meters_;
+};
+
+TEST_F(SourceReadsTest, RowsOfMeteredSourcesBeginAtOnceAndTheirMeterPays) {
+  clock_.Advance(seconds(1));
+  queue_.SetLimits(kReader, {.source_bytes_per_second = 1000});
+  auto source = std::make_unique<MeteredRows>(store_->Open(ReadTextHeader));
+  const MeteredRows& metered = *source;
+  sources_[kReader] = std::move(source);
+  Fetch(kReader, 0, 10);
+  EXPECT_EQ(store_->open(), 10U) << "a limit of one row a second holds none of them back";
+  ASSERT_FALSE(metered.meters().empty());
+  remote::Meter& meter = *metered.meters().front();
+  for (const auto& other : metered.meters()) EXPECT_EQ(other.get(), &meter) << "one a job";
+  EXPECT_EQ(meter.Rate(), 1000U);
+  EXPECT_EQ(meter.ReadyAt(clock_.Now()), clock_.Now());
+  meter.Take(2000, clock_.Now());
+  EXPECT_EQ(meter.ReadyAt(clock_.Now()), clock_.Now() + seconds(2));
+  EXPECT_FALSE(queue_.MayRead(kReader)) << "files of the job wait too";
+  meter.Take(-1500, clock_.Now());
+  EXPECT_EQ(meter.ReadyAt(clock_.Now()), clock_.Now() + std::chrono::milliseconds(500));
+  AnswerAll();
+  EXPECT_EQ(meter.ReadyAt(clock_.Now()), clock_.Now() + std::chrono::milliseconds(500))
+      << "answers cost nothing more";
+  const std::vector<JobWork> usage = queue_.Usage();
+  ASSERT_EQ(usage.size(), 1U);
+  EXPECT_EQ(usage[0].source_bytes, 10 * kRowBytes) << "and are in the account";
+  clock_.Advance(std::chrono::milliseconds(500));
+  EXPECT_EQ(meter.ReadyAt(clock_.Now()), clock_.Now());
+  EXPECT_EQ(queue_.Usage()[0].limited_ns, 500'000'000U) << "the limit held it back so long";
+}
+
 TEST_F(SourceReadsTest, BytesAreBoundedUntilTheyAreUsed) {
   Limit({.bytes = 20 * kRowBytes, .rows = 100});
   Fetch(kReader, 0, 1);

@@ -23,6 +23,10 @@ class Work : public std::enable_shared_from_this<Work> {
 
   [[nodiscard]] std::int64_t units() const { return units_; }
   [[nodiscard]] IterationId iteration() const { return iteration_; }
+  // True: its units ask before they read at a source (SourceReads::MayReadNow), and wait elsewhere if they
+  // may not. So they may begin while their job is in debt to its limit: most of them may find what
+  // they need in the cache.
+  [[nodiscard]] virtual bool asks_before_reads() const { return false; }
   // Skips all units that have not begun. Thread-safe.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }

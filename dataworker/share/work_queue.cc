@@ -25,6 +25,7 @@ double CostOf(const ThreadUsage& before, const ThreadUsage& after, Duration held
 
 void WorkQueue::Push(JobId job_id, SessionId session_id, std::shared_ptr<Work> work, Place place) {
   const std::int64_t units = work->units();
+  const bool asks = work->asks_before_reads();
   Todo todo;
   {
     const std::lock_guard lock(mutex_);
@@ -36,7 +37,7 @@ void WorkQueue::Push(JobId job_id, SessionId session_id, std::shared_ptr<Work> w
     } else {
       session.items.push_front({std::move(work)});
     }
-    shares_.Queue(session, job_id, units, now);
+    shares_.Queue(session, job_id, units, asks, now);
     queued_ += units;
     todo = Next(units, now);
   }
@@ -101,7 +102,7 @@ void WorkQueue::Run(ThreadContext& context) {
 
 WorkQueue::Todo WorkQueue::Next(std::int64_t units, SteadyTime now) {
   Todo todo;
-  if (shares_.AnyReady(now)) {
+  if (shares_.First(now) != nullptr) {
     const int free = parts_.executor.concurrency() - runners_;
     todo.runners = static_cast<int>(std::clamp<std::int64_t>(units, 0, std::max(free, 0)));
     runners_ += todo.runners;
@@ -214,6 +215,7 @@ void WorkQueue::SetLimits(JobId job, const JobLimits& limits) {
   Todo todo;
   {
     const std::lock_guard lock(mutex_);
+    if (limits.source_bytes_per_second > 0) limits_.store(true, std::memory_order_relaxed);
     const SteadyTime now = parts_.clock.Now();
     if (const auto waiting = shares_.SetLimits(job, limits, now)) todo = Next(*waiting, now);
   }
@@ -229,6 +231,7 @@ void WorkQueue::SetSourceLimit(std::uint64_t bytes_per_second) {
   Todo todo;
   {
     const std::lock_guard lock(mutex_);
+    if (bytes_per_second > 0) limits_.store(true, std::memory_order_relaxed);
     const SteadyTime now = parts_.clock.Now();
     shares_.SetSourceLimit(bytes_per_second, now);
     todo = Next(queued_, now);
@@ -241,6 +244,12 @@ void WorkQueue::Charge(JobId job, Duration cpu, std::uint64_t source_bytes) {
   shares_.Charge(job, cpu, source_bytes, parts_.clock.Now());
 }
 
+bool WorkQueue::MayReadNow(JobId job) {
+  if (!limits_.load(std::memory_order_relaxed)) return true;
+  const std::lock_guard lock(mutex_);
+  return shares_.MayReadNow(job, parts_.clock.Now());
+}
+
 bool WorkQueue::MayRead(JobId job) {
   const std::lock_guard lock(mutex_);
   return shares_.MayRead(job, parts_.clock.Now());
@@ -251,9 +260,14 @@ WorkQueue::Taken WorkQueue::TakeAhead(JobId job, std::uint64_t bytes) {
   return shares_.TakeAhead(job, static_cast<double>(bytes), parts_.clock.Now());
 }
 
-void WorkQueue::SettleAhead(JobId job, double taken, std::uint64_t read) {
+void WorkQueue::SettleAhead(JobId job, double taken, std::uint64_t read, SteadyTime now) {
   const std::lock_guard lock(mutex_);
-  shares_.SettleAhead(job, taken, read, parts_.clock.Now());
+  shares_.SettleAhead(job, taken, read, now);
+}
+
+JobShares::Pace WorkQueue::MayReceive(JobId job, SteadyTime now) {
+  const std::lock_guard lock(mutex_);
+  return shares_.MayReceive(job, now);
 }
 
 std::uint32_t WorkQueue::Millicores(JobId job) const {

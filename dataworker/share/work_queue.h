@@ -64,12 +64,21 @@ class WorkQueue {
   // Whether a source limit lets batches of the job begin in its stage processes. The caller asks
   // repeatedly while some wait. That time counts as held back.
   [[nodiscard]] bool MayRead(JobId job);
+  // For units that ask before they read (Work::asks_before_reads): false while the job's limit, or that of
+  // all jobs, is in debt.
+  [[nodiscard]] bool MayReadNow(JobId job);
   // For reads ahead of the units (SourceReads): takes the bytes that a source is about to read for
   // the job from its source limits and from that of all jobs, if neither is in debt. SettleAhead
   // accounts for what was read in the end. The caller asks again at `again`.
   using Taken = JobShares::Taken;
   [[nodiscard]] Taken TakeAhead(JobId job, std::uint64_t bytes);
-  void SettleAhead(JobId job, double taken, std::uint64_t read);
+  void SettleAhead(JobId job, double taken, std::uint64_t read) {
+    SettleAhead(job, taken, read, parts_.clock.Now());
+  }
+  // For what sockets receive (ReadMeter), which is paid for as it comes: when the source limits let
+  // bytes come. A refusal counts as for MayRead. SettleAhead with `taken` below 0 pays.
+  [[nodiscard]] JobShares::Pace MayReceive(JobId job, SteadyTime now);
+  void SettleAhead(JobId job, double taken, std::uint64_t read, SteadyTime now);
   // The job's weight now.
   [[nodiscard]] std::uint32_t Millicores(JobId job) const;
 
@@ -120,6 +129,7 @@ class WorkQueue {
 
   const Parts parts_;
   std::atomic<std::int64_t> queued_ = 0;
+  std::atomic<bool> limits_ = false;  // a limit of a source was ever set
   mutable std::mutex mutex_;
   JobShares shares_;
   std::map<SessionId, Session> sessions_;

@@ -45,6 +45,7 @@ DataService::DataService(const Parts& parts)
       pictures_(parts.memory, parts.reactor.clock(), [this] { payloads_.Trim(); }),
       bases_(parts.reactor),
       ledger_(parts.queue, *parts.cache, parts.executor.concurrency()),
+      orders_(*parts.cache),
       environment_{
           .reactor = parts.reactor,
           .executor = parts.executor,
@@ -160,7 +161,9 @@ std::uint64_t DataService::queued_stage_samples() const {
 
 std::vector<wire::JobUsage> DataService::Usage() {
   for (const auto& [id, session] : sessions_) session->stage().CountCpu();
-  return ledger_.Usage(Attached());
+  std::vector<wire::JobUsage> usage = ledger_.Usage(Attached());
+  for (wire::JobUsage& job : usage) job.queued_samples += environment_.reads->waiting_rows(job.job);
+  return usage;
 }
 
 void DataService::OnDirective(const wire::WorkerDirective& directive,
@@ -168,7 +171,16 @@ void DataService::OnDirective(const wire::WorkerDirective& directive,
   if (asked) EndAbandoned(directive.jobs, *asked);
   ledger_.OnDirective(directive, asked, Attached());
   desk_.OnDirective(directive);
+  fills_ = directive.fills;
+  const bool again = orders_.OnDirective(directive);
+  for (const auto& [id, session] : sessions_) Fill(*session, again);
   environment_.reads->Wake();  // a limit may have changed
+}
+
+void DataService::Fill(Session& session, bool again) const {
+  const auto order = std::ranges::find(fills_, session.attachment().job(), &wire::FillOrder::job);
+  session.fill().Follow(order == fills_.end() ? wire::FillOrder() : *order);
+  if (again) session.fill().Restart();
 }
 
 void DataService::EndAbandoned(const std::vector<JobId>& jobs, SteadyTime asked) {
@@ -246,6 +258,7 @@ void DataService::OnAttach(const std::string& peer, const wire::Attach& attach, 
   }
   if (here) existing->second->attachment().KnowHere();
   existing->second->Attach(peer, attach);
+  Fill(*existing->second, false);
 }
 
 void DataService::OnBatchRequest(const std::string& peer, wire::BatchRequest request) {

@@ -10,6 +10,7 @@
 
 #include "dataworker/peers/peer_desk.h"
 #include "dataworker/session/session.h"
+#include "dataworker/share/cache_orders.h"
 #include "net/descriptor_channel.h"
 #include "net/reactor.h"
 #include "schemas/wire/message.h"
@@ -65,6 +66,8 @@ class DataService {
   [[nodiscard]] std::vector<wire::JobUsage> Usage();
   // The samples that wait for a process of a Python stage.
   [[nodiscard]] std::uint64_t queued_stage_samples() const;
+  // The number of the last order to drop that is done.
+  [[nodiscard]] std::uint64_t Dropped() { return orders_.Dropped(); }
   [[nodiscard]] std::uint64_t samples_made() const { return environment_.samples_made; }
 
  private:
@@ -89,6 +92,8 @@ class DataService {
   void OnDescribe(const std::string& peer, wire::Describe request);
   [[nodiscard]] Session* Find(const std::string& peer, SessionId session);
   void End(SessionId session);
+  // Tells it what it may cache ahead; `again`: from the first sample on.
+  void Fill(Session& session, bool again) const;
   void EndAbandoned(const std::vector<JobId>& leases, SteadyTime asked);
   [[nodiscard]] std::vector<JobLedger::Attached> Attached() const;
 
@@ -102,6 +107,8 @@ class DataService {
   StageLosses losses_;
   StageBases bases_;
   JobLedger ledger_;
+  CacheOrders orders_;
+  std::vector<wire::FillOrder> fills_;  // that hold
   SessionEnvironment environment_;
   std::string token_;
   PeerDesk desk_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -93,6 +94,7 @@ std::string Advertised(const std::string& bound, const std::string& advertise,
 WorkerSurroundings WorkerSurroundings::OfThisProcess() {
   return {.host = wire::ReadHostIdentity(),
           .token = MakeToken(),
+          .allowed_cpus = ReadAllowance().cpus,
           .private_directory = PrivateDirectory,
           .make_executor = MakeTbbExecutor,
           .cpu_seconds = CpuSeconds,
@@ -183,6 +185,11 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   }
   info_.arena_path = arena_path_;
   info_.cores = threads;
+  // A container may have a part of a core. More threads than that rounded up are the user's choice.
+  if (const double allowed = surroundings_.allowed_cpus;
+      allowed > 0 && allowed < threads && threads <= std::ceil(allowed)) {
+    info_.millicores = static_cast<std::uint32_t>(std::max(1L, std::lround(allowed * 1000)));
+  }
   for (const auto& [name, stats] : cache_->TierStats()) {
     info_.tiers.push_back({name, stats.budget});
     info_.cache_bytes += stats.budget;
@@ -246,9 +253,10 @@ wire::WorkerHeartbeat Worker::Load() {
   }
   beat.samples = service_->samples_made();
   beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0)) +
-                        service_->queued_stage_samples();
+                        service_->queued_stage_samples() + reads_->waiting_rows();
   beat.jobs = service_->jobs();
   beat.usage = service_->Usage();
+  beat.dropped = service_->Dropped();
   return beat;
 }
 

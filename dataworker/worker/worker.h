@@ -30,7 +30,8 @@ namespace headrace::dataworker {
 // What a worker has of its process and its host. A simulation gives it others.
 struct WorkerSurroundings {
   wire::HostIdentity host;
-  std::string token;  // nobody else can know it
+  std::string token;        // nobody else can know it
+  double allowed_cpus = 0;  // as Allowance::cpus; 0: not known
   // As PrivateDirectory.
   std::function<Result<std::string>(const std::string& given)> private_directory;
   std::function<std::unique_ptr<Executor>(int threads)> make_executor;

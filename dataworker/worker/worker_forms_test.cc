@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataworker/source/core/fake_slow_source.h"
+#include "dataworker/source/ranges/zip_fixture.h"
 #include "dataworker/worker/test_coordinator.h"
 
 namespace headrace::dataworker {
@@ -25,7 +26,12 @@ class WorkerFormsTest : public CoordinatedWorkerTest {
       std::ifstream file(directory_.path() + "/" + std::to_string(i) + ".png", std::ios::binary);
       const std::string text{std::istreambuf_iterator<char>(file), {}};
       encoded_bytes_ += text.size();
-      objects.push_back({CopyBytes(AsBytes(text)), i * 7});
+      if (zipped()) {
+        const ZippedSample packed = Zipped(text, i % 2 == 0);
+        objects.push_back({CopyBytes(AsBytes(packed.bytes)), i * 7, 0, packed.member});
+      } else {
+        objects.push_back({CopyBytes(AsBytes(text)), i * 7});
+      }
     }
     store_ = std::make_shared<FakeStore>(std::move(objects), 1);
     registry_.Add("slow", [this](const SourceLeaf&, const SourceRegistry::Environment& env) {
@@ -56,6 +62,7 @@ class WorkerFormsTest : public CoordinatedWorkerTest {
     coordinator_->Next();
     worker_->AwaitDirectives(coordinator_->sent());
   }
+  [[nodiscard]] virtual bool zipped() const { return false; }
   // Makes one epoch, whose bits are the same whatever is cached.
   wire::BatchCost Epoch() {
     const wire::BatchRequest request = Request(AllKeys());
@@ -103,6 +110,22 @@ TEST_F(WorkerFormsTest, KeepsPixelsUntilItIsToldToKeepBytes) {
   Grant(0, false);
   Grant(kRoom, false);
   Epoch();
+  EXPECT_EQ(Epoch().decoded_hits, kAll);
+}
+
+class WorkerZippedFormsTest : public WorkerFormsTest {
+ protected:
+  [[nodiscard]] bool zipped() const override { return true; }
+};
+
+TEST_F(WorkerZippedFormsTest, WhatIsKeptOfAZipIsUnpacked) {
+  constexpr auto kAll = static_cast<unsigned>(kFiles);
+  Grant(kRoom, true);
+  EXPECT_EQ(Epoch().misses, kAll);
+  EXPECT_EQ(Epoch().encoded_hits, kAll) << "and the bits are the same";
+  Grant(0, false);
+  Grant(kRoom, false);
+  EXPECT_EQ(Epoch().misses, kAll);
   EXPECT_EQ(Epoch().decoded_hits, kAll);
 }
 

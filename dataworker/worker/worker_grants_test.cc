@@ -154,6 +154,27 @@ TEST_F(GrantsTest, AJobOverItsSourceLimitWaitsAndHoldsNoThread) {
   EXPECT_EQ(Of(Beat(), attach_.job).source_bytes, file_bytes_);
 }
 
+TEST_F(GrantsTest, CachedSamplesDoNotWaitForALimitThatOthersOfTheJobWaitFor) {
+  TestClient client(*worker_);
+  attach_.cache_bytes = std::uint64_t{4} << 20;
+  client.Attach(attach_, blobs_);
+  Grant({{.job = attach_.job, .millicores = 1000, .cache_bytes = 1 << 20}});
+  client.Send(Request({0, 1, 2, 3}));
+  ASSERT_TRUE(client.Next<wire::BatchDone>().status.ok());
+  Grant({{.job = attach_.job,
+          .millicores = 1000,
+          .cache_bytes = 1 << 20,
+          .source_bytes_per_second = 1}});
+  client.Send(Request({4, 5, 6, 7, 8, 9, 10, 11}));  // the first of them may be read, then none
+  EXPECT_THAT(client.UntilPong<wire::BatchDone>(), IsEmpty());
+  for (int batch = 0; batch < 5; ++batch) {
+    client.Send(Request({0, 1, 2, 3}));
+    EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());
+  }
+  Grant({{.job = attach_.job, .millicores = 1000, .cache_bytes = 1 << 20}});
+  EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());
+}
+
 TEST_F(GrantsTest, SamplesThatWaitForAPythonProcessAreQueuedToo) {
   WriteFakeStage(directory_);
   other_.plan = {};

@@ -15,7 +15,12 @@ debian_packages() {
       echo libgtest-dev libgmock-dev libopencv-core-dev libopencv-imgproc-dev
       echo python3 python3-dev python3-venv patchelf
       ;;
-    test) echo iproute2 ;;
+    test) echo iproute2 nginx openssl ;;
+    # Stores that speak S3, and a clock that is wrong (tests/support/servers).
+    servers)
+      echo radosgw ceph-mon ceph-osd ceph-common faketime
+      echo swift-proxy swift-object swift-container swift-account
+      ;;
     bench) echo libbenchmark-dev libopencv-imgcodecs-dev ;;
     format) echo clang-format ;;
     lint) echo clang-tidy-16 ;; # clang 14 stumbles over the ranges of libstdc++ 12
@@ -43,7 +48,8 @@ need_debian() {
     die "not root. Please run: sudo apt-get install --no-install-recommends ${missing[*]}"
   fi
   apt_update_once
-  DEBIAN_FRONTEND=noninteractive run_logged apt-install \
+  # RUNLEVEL: servers that tests start are no services of this host.
+  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 run_logged apt-install \
     apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 

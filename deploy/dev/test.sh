@@ -83,6 +83,7 @@ cmd_test() {
   esac
   case ${1:-} in
     "" | --sanitizers) setup_and_build test sanitize ;;
+    --full) setup_and_build test servers ;;
     *) setup_and_build test ;;
   esac
   if [ "${1:-}" = --sanitizers ]; then
@@ -125,8 +126,8 @@ cmd_test() {
 }
 
 # Every fuzz target of build/fuzz for some seconds, each with its own corpus folder. The first inputs
-# are small images for image_fuzz, the frozen frames for stage_frames_fuzz, random pickles for
-# pickle_names_fuzz, tests/fuzz/seeds/NAME where it is there, and the frozen messages for the others;
+# are small images for image_fuzz, the frozen frames for stage_frames_fuzz, tars for tar_scan_fuzz, zips
+# for zip_scan_fuzz, random pickles for pickle_names_fuzz, tests/fuzz/seeds/NAME where it is there, and the frozen messages for the others;
 # and tests/fuzz/found/NAME, which has what ended a target once.
 cmd_fuzz() {
   local seconds=${1:-60} target name seeds words more
@@ -141,6 +142,7 @@ cmd_fuzz() {
   heading "fuzzing, $seconds s each"
   "$PYTHON" tests/fuzz/image_seeds.py build/fuzz-corpus/seeds-image_fuzz
   "$PYTHON" tests/fuzz/frame_seeds.py build/fuzz-corpus/seeds-stage_frames_fuzz
+  "$PYTHON" tests/fuzz/shard_seeds.py build/fuzz-corpus
   "$PYTHON" tests/fuzz/pickles.py --seeds build/fuzz-corpus/seeds-pickle_names_fuzz
   while read -r target; do
     name=$(basename "$target")

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -106,6 +107,11 @@ struct WorkerInfo {
   std::uint64_t share_from_bytes = std::uint64_t{64}
                                    << 10;  // jobs with smaller cache entries share
                                            // none with peers
+  std::uint32_t millicores = 0;            // CPU time that it may use; 0: all of `cores`
+  // Cores' worth of CPU time. A container may have a part of one.
+  [[nodiscard]] double usable_cores() const {
+    return millicores > 0 ? std::min<double>(cores, millicores / 1000.0) : cores;
+  }
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
@@ -201,7 +207,8 @@ struct WorkerHeartbeat {
   std::vector<JobId> jobs;      // jobs with an attached session
   std::vector<JobUsage> usage;  // those, and jobs with entries in the cache
   std::vector<TierUse> tiers;
-  std::string token;  // the worker's
+  std::string token;          // the worker's
+  std::uint64_t dropped = 0;  // number of the last DropOrder that is done
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = WorkerHeartbeat;
@@ -229,11 +236,36 @@ struct JobGrant {
   std::vector<TierBytes> tiers;               // quotas; none: the worker divides cache_bytes
   std::vector<CachePeer> peers;               // that the receiver may share the job's samples with
   bool cache_encoded = false;  // keep encoded bytes, not the output at the cache point
+  // True: entries with a name that holds on all hosts are shared with `wide_peers`, and not with `peers`.
+  bool wide = false;
+  std::vector<CachePeer> wide_peers;
   // Jobs with the same one have their cache quotas on the worker together; 0: with none.
   std::uint64_t data_set = 0;
   // Keep the output after so many nodes, which all jobs of the data set have; 0: at the plan's cache point.
   std::int32_t cache_nodes = 0;
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
+};
+// What the job has in the worker's cache stays there, also after the job's end.
+struct KeptJob {
+  JobId job;
+  std::uint64_t bytes = kNoCacheBound;  // at most, once the job has ended
+  friend bool operator==(const KeptJob&, const KeptJob&) = default;
+};
+// The worker gives up all that these jobs have in its cache, once.
+struct DropOrder {
+  std::uint64_t number = 0;  // grows with each order
+  std::vector<JobId> jobs;
+  friend bool operator==(const DropOrder&, const DropOrder&) = default;
+};
+// The most orders of a directive; more is refused.
+inline constexpr std::size_t kMaxDropOrders = 64;
+// The worker caches samples of the job that nobody asked for, while it is idle.
+struct FillOrder {
+  JobId job;
+  std::uint64_t bytes_per_second = 0;  // of the source; kNoBound: no bound
+  std::uint32_t part = 0, parts = 1;   // this worker's of the samples; part < parts
+  static constexpr std::uint64_t kNoBound = ~std::uint64_t{0};
+  friend bool operator==(const FillOrder&, const FillOrder&) = default;
 };
 struct WorkerDirective {
   std::uint64_t request = 0;
@@ -243,6 +275,9 @@ struct WorkerDirective {
   // One for each job in `jobs`, and those of cache alone. Empty with jobs: equal shares, no limits, the cache quota of
   // Attach.
   std::vector<JobGrant> grants;
+  std::vector<KeptJob> kept;     // the whole set
+  std::vector<DropOrder> drops;  // that this worker has not done yet, ascending
+  std::vector<FillOrder> fills;  // the whole set
   friend bool operator==(const WorkerDirective&, const WorkerDirective&) = default;
 };
 struct LeaveWorker {
@@ -315,6 +350,11 @@ struct DatasetStatus {
   std::string phase;         // for people: "filling", "steady", "not cached"
   double hit_share = 0;      // of its jobs' reads of late, 0 to 1
   double hit_when_full = 0;  // what the quotas make of it once they are full, by the estimator
+  std::string tenant;        // whose quota counts it
+  bool pinned = false;
+  std::uint64_t pinned_bytes = 0;  // at most; 0, if it is pinned: all of it
+  bool warm = false;               // workers fill it while they are idle
+  std::uint32_t dropping = 0;      // workers that still have to drop it
   friend bool operator==(const DatasetStatus&, const DatasetStatus&) = default;
 };
 struct ClusterStatus {
@@ -332,6 +372,25 @@ struct ClusterStatus {
     HEADRACE_CLUSTER_METRICS(HEADRACE_METRIC_VISIT);
   }
   friend bool operator==(const ClusterStatus&, const ClusterStatus&) = default;
+};
+
+// What shall be done with a data set.
+enum class DatasetAction : std::uint8_t { kUnknown, kWarm, kPin, kUnpin, kDrop };
+struct DatasetOrder {
+  std::uint64_t request = 0;
+  DatasetAction action = DatasetAction::kUnknown;
+  std::string name;         // of the data set, or its hash in 16 hex digits
+  std::uint64_t bytes = 0;  // to pin at most; 0: all of it
+  friend bool operator==(const DatasetOrder&, const DatasetOrder&) = default;
+};
+struct DatasetOrdered {
+  std::uint64_t request = 0;
+  Status status;
+  std::uint64_t dataset = 0;
+  std::string name;
+  std::string text;           // for people: what was done
+  std::uint32_t workers = 0;  // that were told to drop it
+  friend bool operator==(const DatasetOrdered&, const DatasetOrdered&) = default;
 };
 
 }  // namespace headrace::wire

@@ -128,6 +128,18 @@ Offset<fb::PeerFound> Write(Builder& b, const PeerFound& v);
 PeerFound Read(Reader& r, const fb::PeerFound* v);
 Offset<fb::PeerPut> Write(Builder& b, const PeerPut& v);
 PeerPut Read(Reader& r, const fb::PeerPut* v);
+
+// Orders about data sets (convert_datasets.cc).
+Offset<fb::DatasetOrder> Write(Builder& b, const DatasetOrder& v);
+DatasetOrder Read(Reader& r, const fb::DatasetOrder* v);
+Offset<fb::DatasetOrdered> Write(Builder& b, const DatasetOrdered& v);
+DatasetOrdered Read(Reader& r, const fb::DatasetOrdered* v);
+Offset<fb::KeptJob> Write(Builder& b, const KeptJob& v);
+KeptJob Read(Reader& r, const fb::KeptJob* v);
+Offset<fb::DropOrder> Write(Builder& b, const DropOrder& v);
+DropOrder Read(Reader& r, const fb::DropOrder* v);
+Offset<fb::FillOrder> Write(Builder& b, const FillOrder& v);
+FillOrder Read(Reader& r, const fb::FillOrder* v);
 Offset<fb::Ping> Write(Builder& b, const Ping& v);
 Ping Read(Reader& r, const fb::Ping* v);
 Offset<fb::Pong> Write(Builder& b, const Pong& v);

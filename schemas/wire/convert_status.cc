@@ -12,7 +12,8 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto tiers = WriteTiers(b, v.tiers);
   const auto pass = WriteText(b, v.pass);
   return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
-                              v.cache_bytes, v.local, tiers, pass, v.share_from_bytes);
+                              v.cache_bytes, v.local, tiers, pass, v.share_from_bytes,
+                              v.millicores);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -27,7 +28,8 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .local = v->local(),
           .tiers = ReadTiers(r, v->tiers()),
           .pass = r.Text(v->pass()),
-          .share_from_bytes = v->share_from_bytes()};
+          .share_from_bytes = v->share_from_bytes(),
+          .millicores = v->millicores()};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {
@@ -88,20 +90,20 @@ CachePeer Read(Reader& r, const fb::CachePeer* v) {
 
 Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
   const auto tiers = WriteTiers(b, v.tiers);
-  const auto peers =
-      WriteTables(b, v.peers, [&b](const CachePeer& peer) { return Write(b, peer); });
+  const auto write = [&b](const CachePeer& peer) { return Write(b, peer); };
+  const auto peers = WriteTables(b, v.peers, write);
+  const auto wide_peers = WriteTables(b, v.wide_peers, write);
   return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second,
-                            tiers, peers, v.cache_encoded, v.data_set, v.cache_nodes);
+                            tiers, peers, v.cache_encoded, v.wide, wide_peers, v.data_set,
+                            v.cache_nodes);
 }
 
 // Bounded like tiers: the body may name one table many times.
 std::vector<CachePeer> ReadPeers(Reader& r, const flatbuffers::Vector<Offset<fb::CachePeer>>* v) {
   std::vector<CachePeer> peers;
-  if (v == nullptr) return peers;
-  r.Require(v->size() <= kMaxPeers, "peers");
-  for (std::size_t i = 0; i < v->size() && i < kMaxPeers; ++i) {
-    peers.push_back(Read(r, v->Get(static_cast<flatbuffers::uoffset_t>(i))));
-  }
+  r.Require(v == nullptr || v->size() <= kMaxPeers, "peers");
+  if (v == nullptr || v->size() > kMaxPeers) return peers;
+  for (const fb::CachePeer* peer : *v) peers.push_back(Read(r, peer));
   return peers;
 }
 
@@ -113,6 +115,8 @@ JobGrant Read(Reader& r, const fb::JobGrant* v) {
           .tiers = ReadTiers(r, v->tiers()),
           .peers = ReadPeers(r, v->peers()),
           .cache_encoded = v->cache_encoded(),
+          .wide = v->wide(),
+          .wide_peers = ReadPeers(r, v->wide_peers()),
           .data_set = v->data_set(),
           .cache_nodes = v->cache_nodes()};
 }
@@ -134,6 +138,21 @@ std::vector<T> ReadOfJobs(Reader& r, const flatbuffers::Vector<Offset<Table>>* t
   return out;
 }
 
+// Bounded, and all their jobs together: the body may name one table many times.
+std::vector<DropOrder> ReadDrops(Reader& r, const flatbuffers::Vector<Offset<fb::DropOrder>>* v) {
+  std::vector<DropOrder> drops;
+  if (v == nullptr) return drops;
+  r.Require(v->size() <= kMaxDropOrders, "drops");
+  std::size_t jobs = 0;
+  for (flatbuffers::uoffset_t i = 0; i < v->size() && i < kMaxDropOrders; ++i) {
+    jobs += v->Get(i)->jobs() == nullptr ? 0 : v->Get(i)->jobs()->size();
+    r.Require(jobs <= kMaxJobsOfWorker, "jobs of drops");
+    if (jobs > kMaxJobsOfWorker) return drops;
+    drops.push_back(Read(r, v->Get(i)));
+  }
+  return drops;
+}
+
 }  // namespace
 
 Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v) {
@@ -149,6 +168,7 @@ Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v) {
   table.add_usage(usage);
   table.add_tiers(tiers);
   table.add_token(token);
+  table.add_dropped(v.dropped);
   return table.Finish();
 }
 
@@ -163,6 +183,7 @@ WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* beat) {
   out.usage = ReadOfJobs<JobUsage>(r, v.usage(), "usage");
   out.tiers = ReadTiers(r, v.tiers());
   out.token = r.Text(v.token());
+  out.dropped = v.dropped();
   return out;
 }
 
@@ -170,7 +191,10 @@ Offset<fb::WorkerDirective> Write(Builder& b, const WorkerDirective& v) {
   const auto status = Write(b, v.status);
   const auto jobs = WriteIds(b, v.jobs);
   const auto grants = WriteOfJobs(b, v.grants);
-  return fb::CreateWorkerDirective(b, v.request, status, v.drain, jobs, grants);
+  const auto kept = WriteAll(b, v.kept);
+  const auto drops = WriteAll(b, v.drops);
+  const auto fills = WriteAll(b, v.fills);
+  return fb::CreateWorkerDirective(b, v.request, status, v.drain, jobs, grants, kept, drops, fills);
 }
 
 WorkerDirective Read(Reader& r, const fb::WorkerDirective* v) {
@@ -178,7 +202,10 @@ WorkerDirective Read(Reader& r, const fb::WorkerDirective* v) {
           .status = Read(r, v->status()),
           .drain = v->drain(),
           .jobs = r.Ids<JobId>(v->jobs(), "jobs"),
-          .grants = ReadOfJobs<JobGrant>(r, v->grants(), "grants")};
+          .grants = ReadOfJobs<JobGrant>(r, v->grants(), "grants"),
+          .kept = ReadOfJobs<KeptJob>(r, v->kept(), "kept jobs"),
+          .drops = ReadDrops(r, v->drops()),
+          .fills = ReadOfJobs<FillOrder>(r, v->fills(), "fills")};
 }
 
 Offset<fb::LeaveWorker> Write(Builder& b, const LeaveWorker& v) {
@@ -286,8 +313,10 @@ Offset<fb::DatasetStatus> Write(Builder& b, const DatasetStatus& v) {
                                  part.hits, part.misses);
   });
   const auto phase = WriteText(b, v.phase);
+  const auto tenant = WriteText(b, v.tenant);
   return fb::CreateDatasetStatus(b, v.dataset, name, form, v.rows, v.bytes, jobs, parts, phase,
-                                 v.hit_share, v.hit_when_full);
+                                 v.hit_share, v.hit_when_full, tenant, v.pinned, v.pinned_bytes,
+                                 v.warm, v.dropping);
 }
 
 // Bounded like peers: `parts` counts those of all data sets of the message.
@@ -301,7 +330,12 @@ DatasetStatus Read(Reader& r, const fb::DatasetStatus* v, std::size_t& parts) {
                     .parts = {},
                     .phase = r.Text(v->phase()),
                     .hit_share = v->hit_share(),
-                    .hit_when_full = v->hit_when_full()};
+                    .hit_when_full = v->hit_when_full(),
+                    .tenant = r.Text(v->tenant()),
+                    .pinned = v->pinned(),
+                    .pinned_bytes = v->pinned_bytes(),
+                    .warm = v->warm(),
+                    .dropping = v->dropping()};
   if (v->parts() == nullptr) return out;
   parts += v->parts()->size();
   r.Require(parts <= kMaxDatasetParts, "parts of data sets");

@@ -106,6 +106,16 @@ std::vector<GoldenMessage> ControlMessages() {
                                                     .state = "ready",
                                                     .last = Heartbeat(),
                                                     .silent_ms = 120}}}},
+      {"dataset_order", DatasetOrder{.request = 9,
+                                     .action = DatasetAction::kPin,
+                                     .name = "ImageFolder(/data)",
+                                     .bytes = 1ULL << 40}},
+      {"dataset_ordered", DatasetOrdered{.request = 9,
+                                         .status = Status(Code::kNotFound, "no data set"),
+                                         .dataset = 0xfedcba9876543210,
+                                         .name = "ImageFolder(/data)",
+                                         .text = "dropped",
+                                         .workers = 3}},
   };
 }
 

@@ -46,7 +46,9 @@ constexpr std::array kTypes = {MessageType::kUnknown,
                                MessageType::kPeerFound,
                                MessageType::kPeerPut,
                                MessageType::kPing,
-                               MessageType::kPong};
+                               MessageType::kPong,
+                               MessageType::kDatasetOrder,
+                               MessageType::kDatasetOrdered};
 static_assert(kTypes.size() == std::variant_size_v<Body>);
 
 // "HR46": each message type has its own file identifier.

@@ -56,6 +56,8 @@ enum class MessageType : std::uint16_t {
   kPeerPut = 52,
   kPing = 60,
   kPong = 61,
+  kDatasetOrder = 70,
+  kDatasetOrdered = 71,
 };
 
 // In the order of MessageType. std::monostate stands for a type of a newer peer.
@@ -64,7 +66,7 @@ using Body =
                  Leases, CloseSession, CloseJob, RegisterWorker, WorkerRegistered, WorkerHeartbeat,
                  WorkerDirective, LeaveWorker, StatusQuery, ClusterStatus, Attach, Attached,
                  BlobPart, Detach, Describe, Described, BatchRequest, BatchDone, CancelIterations,
-                 PeerFind, PeerFound, PeerPut, Ping, Pong>;
+                 PeerFind, PeerFound, PeerPut, Ping, Pong, DatasetOrder, DatasetOrdered>;
 
 [[nodiscard]] MessageType TypeOf(const Body& body);
 

@@ -98,7 +98,8 @@ WorkerInfo RandomBody::Worker() {
           .local = Coin(),
           .tiers = TierBytesList(),
           .pass = Text(),
-          .share_from_bytes = Number()};
+          .share_from_bytes = Number(),
+          .millicores = static_cast<std::uint32_t>(Count())};
 }
 
 JobUsage RandomBody::Usage() {
@@ -149,6 +150,7 @@ WorkerHeartbeat RandomBody::Heartbeat() {
   out.usage = Some([this] { return Usage(); });
   out.tiers = TierUseList();
   out.token = Text();
+  out.dropped = Number();
   return out;
 }
 
@@ -321,11 +323,20 @@ Body RandomBody::MakeControl(std::size_t index) {
     case 11:
       return Heartbeat();
     case 12:
-      return WorkerDirective{.request = Number(),
-                             .status = AStatus(),
-                             .drain = Coin(),
-                             .jobs = Some([this] { return AnId<JobId>(); }),
-                             .grants = Some([this] { return Grant(); })};
+      return WorkerDirective{
+          .request = Number(),
+          .status = AStatus(),
+          .drain = Coin(),
+          .jobs = Some([this] { return AnId<JobId>(); }),
+          .grants = Some([this] { return Grant(); }),
+          .kept = Some([this] { return KeptJob{.job = AnId<JobId>(), .bytes = Number()}; }),
+          .drops = Some([this] {
+            return DropOrder{.number = Number(), .jobs = Some([this] { return AnId<JobId>(); })};
+          }),
+          .fills = Some([this] {
+            return FillOrder{
+                .job = AnId<JobId>(), .bytes_per_second = Number(), .part = 2, .parts = 3};
+          })};
     case 13:
       return LeaveWorker{.worker = AnId<WorkerId>(), .token = Text()};
     case 14:
@@ -366,7 +377,12 @@ Body RandomBody::MakeControl(std::size_t index) {
                          }),
                          .phase = Text(),
                          .hit_share = 0.25,
-                         .hit_when_full = 0.5};
+                         .hit_when_full = 0.5,
+                         .tenant = Text(),
+                         .pinned = Coin(),
+                         .pinned_bytes = Number(),
+                         .warm = Coin(),
+                         .dropping = Number32()};
   });
   return out;
 }
@@ -446,8 +462,20 @@ Body RandomBody::MakeData(std::size_t index) {
                      .cost_ns = Number()};
     case 28:
       return Ping{.sequence = Number()};
-    default:
+    case 29:
       return Pong{.sequence = Number()};
+    case 30:
+      return DatasetOrder{.request = Number(),
+                          .action = static_cast<DatasetAction>(Below(5)),
+                          .name = Text(),
+                          .bytes = Number()};
+    default:
+      return DatasetOrdered{.request = Number(),
+                            .status = AStatus(),
+                            .dataset = Number(),
+                            .name = Text(),
+                            .text = Text(),
+                            .workers = Number32()};
   }
 }
 

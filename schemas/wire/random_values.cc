@@ -73,17 +73,21 @@ std::vector<TierHits> RandomValues::TierHitsList() {
 }
 
 JobGrant RandomValues::Grant() {
+  const auto peers = [this] {
+    return Some([this] {
+      return CachePeer{
+          .worker = AnId<WorkerId>(), .endpoint = Text(), .cache_bytes = Number(), .pass = Text()};
+    });
+  };
   return {.job = AnId<JobId>(),
           .millicores = Number32(),
           .cache_bytes = Number(),
           .source_bytes_per_second = Number(),
           .tiers = TierBytesList(),
-          .peers = Some([this] {
-            return CachePeer{.worker = AnId<WorkerId>(),
-                             .endpoint = Text(),
-                             .cache_bytes = Number(),
-                             .pass = Text()};
-          }),
+          .peers = peers(),
+          .cache_encoded = Coin(),
+          .wide = Coin(),
+          .wide_peers = peers(),
           .data_set = Number(),
           .cache_nodes = static_cast<std::int32_t>(Below(100))};
 }

@@ -69,6 +69,7 @@ std::string VersionOfFile(std::uint64_t size, std::int64_t mtime_ns) {
 Result<Bytes> EncodeRangeTable(const RangeTable& table) {
   const std::size_t rows = table.firsts.size(), shards = table.shard_ends.size();
   if (table.sizes.size() != rows || table.labels.size() != rows ||
+      (!table.members.empty() && table.members.size() != rows) ||
       table.version_ends.size() != shards || table.row_ends.size() != shards ||
       !Climbs(Of(table.shard_ends), shards, table.shard_pool.size()) ||
       !Climbs(Of(table.version_ends), shards, table.version_pool.size()) ||
@@ -76,7 +77,7 @@ Result<Bytes> EncodeRangeTable(const RangeTable& table) {
     return InvalidArgument(kUnfit);
   }
   const std::size_t bytes = table.shard_pool.size() + table.version_pool.size() + 16 * shards +
-                            20 * rows + table.root.size() + 256;
+                            20 * rows + table.members.size_bytes() + table.root.size() + 256;
   if (bytes > kMostBytes) {
     return InvalidArgument("a range table of " + std::to_string(rows) + " rows is too large");
   }
@@ -96,8 +97,16 @@ Result<Bytes> EncodeRangeTable(const RangeTable& table) {
   const auto firsts = items(table.firsts);
   const auto sizes = items(table.sizes);
   const auto labels = items(table.labels);
+  flatbuffers::Offset<flatbuffers::Vector<const fb::ZipMember*>> members;
+  if (!table.members.empty()) {
+    fb::ZipMember* out = nullptr;
+    members = builder.CreateUninitializedVectorOfStructs(table.members.size(), &out);
+    for (const ZipMember& one : table.members) {
+      *out++ = fb::ZipMember(one.packed_size, one.size, one.crc);
+    }
+  }
   builder.Finish(fb::CreateRangeTable(builder, root, shard_ends, shard_pool, version_ends,
-                                      version_pool, row_ends, firsts, sizes, labels),
+                                      version_pool, row_ends, firsts, sizes, labels, members),
                  fb::RangeTableIdentifier());
   return TakeBody(builder);
 }
@@ -114,8 +123,10 @@ Result<RangeTableView> RangeTableView::Open(ByteSpan bytes) {
   const fb::RangeTable* table = fb::GetRangeTable(bytes.data());
   const std::size_t rows = Count(table->firsts()), shards = Count(table->shard_ends());
   // One pass, so that reads need no check.
+  const std::size_t members = table->members() == nullptr ? 0 : table->members()->size();
   if (Count(table->sizes()) != rows || Count(table->labels()) != rows ||
-      Count(table->version_ends()) != shards || Count(table->row_ends()) != shards ||
+      (members != 0 && members != rows) || Count(table->version_ends()) != shards ||
+      Count(table->row_ends()) != shards ||
       !Climbs(Of(table->shard_ends()), shards, Count(table->shard_pool())) ||
       !Climbs(Of(table->version_ends()), shards, Count(table->version_pool())) ||
       !Climbs(Of(table->row_ends()), shards, rows)) {
@@ -159,6 +170,18 @@ RangeTableView::Range RangeTableView::At(std::int64_t row) const {
 std::int64_t RangeTableView::Label(std::int64_t row) const {
   HR_CHECK(row >= 0 && row < size());
   return Item(Root(table_).labels(), row);
+}
+
+bool RangeTableView::has_members() const {
+  const auto* members = Root(table_).members();
+  return members != nullptr && members->size() != 0;
+}
+
+std::optional<ZipMember> RangeTableView::Member(std::int64_t row) const {
+  HR_CHECK(row >= 0 && row < size());
+  if (!has_members()) return std::nullopt;
+  const fb::ZipMember* one = Root(table_).members()->Get(static_cast<flatbuffers::uoffset_t>(row));
+  return ZipMember{one->packed_size(), one->size(), one->crc()};
 }
 
 std::string RangeTableView::Shard(std::int64_t shard) const {

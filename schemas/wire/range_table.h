@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,14 @@
 #include "base/result.h"
 
 namespace headrace::wire {
+
+// What a zip's directory says of a member, for a row whose range begins with the member's local header.
+struct ZipMember {
+  std::uint32_t packed_size = 0;  // bytes in the zip
+  std::uint32_t size = 0;         // bytes of the sample
+  std::uint32_t crc = 0;          // CRC-32 of the sample
+  friend bool operator==(const ZipMember&, const ZipMember&) = default;
+};
 
 // The range table blob: samples that are ranges of shards (files or objects with many samples), shard
 // by shard. Texts lie one after the other; text i ends at ends[i].
@@ -25,6 +34,7 @@ struct RangeTable {
   std::span<const std::uint64_t> firsts;  // where its bytes begin in the shard
   std::span<const std::uint32_t> sizes;   // bytes
   std::span<const std::int64_t> labels;
+  std::span<const ZipMember> members = {};  // empty: a range is the sample
 };
 // The version of a file in a range table: what all hosts with the same file system see of its state.
 [[nodiscard]] std::string VersionOfFile(std::uint64_t size, std::int64_t mtime_ns);
@@ -49,6 +59,10 @@ class RangeTableView {
   // REQUIRES: 0 <= row < size(). O(log shards).
   [[nodiscard]] Range At(std::int64_t row) const;
   [[nodiscard]] std::int64_t Label(std::int64_t row) const;
+  // Whether rows are members of zips.
+  [[nodiscard]] bool has_members() const;
+  // REQUIRES: 0 <= row < size(). nullopt: its range is the sample.
+  [[nodiscard]] std::optional<ZipMember> Member(std::int64_t row) const;
   // REQUIRES: 0 <= shard < shards().
   [[nodiscard]] std::string Shard(std::int64_t shard) const;
   [[nodiscard]] std::string_view Version(std::int64_t shard) const;

@@ -48,6 +48,37 @@ TEST(RangeTable, RowsComeBackWithTheirShards) {
   EXPECT_EQ(view->Version(2), "v3");
 }
 
+TEST(RangeTable, RowsThatAreMembersOfZipsSaySo) {
+  const std::vector<ZipMember> members = {{5, 7, 0xfedcba98}, {0, 0, 0}, {0xffffffff, 9, 1}};
+  Parts parts;
+  const auto encode = [&](std::size_t count) {
+    return EncodeRangeTable({.root = "/data",
+                             .shard_pool = parts.shard_pool,
+                             .shard_ends = parts.shard_ends,
+                             .version_pool = parts.version_pool,
+                             .version_ends = parts.version_ends,
+                             .row_ends = parts.row_ends,
+                             .firsts = parts.firsts,
+                             .sizes = parts.sizes,
+                             .labels = parts.labels,
+                             .members = std::span(members).first(count)});
+  };
+  const Result<Bytes> bytes = encode(3);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+  const Result<RangeTableView> view = RangeTableView::Open(*bytes);
+  ASSERT_TRUE(view.ok()) << view.status().ToString();
+  EXPECT_TRUE(view->has_members());
+  for (std::size_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(view->Member(static_cast<std::int64_t>(row)), members[row]);
+  }
+  EXPECT_EQ(encode(2).status().code(), Code::kInvalidArgument) << "one for each row, or none";
+  const Bytes plain = *encode(0);
+  const Result<RangeTableView> without = RangeTableView::Open(plain);
+  ASSERT_TRUE(without.ok());
+  EXPECT_FALSE(without->has_members());
+  EXPECT_EQ(without->Member(1), std::nullopt);
+}
+
 TEST(RangeTable, PartsThatDoNotFitAreRefused) {
   Parts few;
   few.labels.pop_back();

@@ -85,6 +85,10 @@ constexpr Rule RuleOf(MessageType type) {
       return FromWorker("PeerFound");
     case MessageType::kPeerPut:
       return FromWorker("PeerPut");
+    case MessageType::kDatasetOrder:  // it concerns all tenants
+      return {"DatasetOrder", false, false, false, true, false};
+    case MessageType::kDatasetOrdered:
+      return FromCoordinator("DatasetOrdered");
     case MessageType::kPing:  // either side asks
       return {"Ping", true, true, true, true, false};
     case MessageType::kPong:

@@ -41,6 +41,8 @@ const std::map<std::string_view, std::set<Role>>& Table() {
       {"PeerFind", {kWorker}},
       {"PeerFound", {kWorker}},
       {"PeerPut", {kWorker}},
+      {"DatasetOrder", {kAdmin}},
+      {"DatasetOrdered", {kCoordinator}},
       {"Ping", {kCoordinator, kWorker, kTrainer, kAdmin}},
       {"Pong", {kCoordinator, kWorker, kTrainer, kAdmin}},
   };

@@ -62,7 +62,7 @@ class Datasets {
  public:
   Datasets(Trace& trace, bool separate) : trace_(trace), private_(separate) {}
 
-  // Fills in dataset and sample_bytes of the job.
+  // Fills in dataset, sample_bytes and entry_bytes of the job.
   Status Add(const Record& record, std::string_view name, Job& job) {
     if (name.empty() || name == "none") return Status::Ok();
     const DatasetProfile* known = FindDataset(name);
@@ -74,6 +74,7 @@ class Datasets {
     job.sample_bytes = record.sample_bytes ? *record.sample_bytes
                        : known != nullptr  ? bytes / known->samples
                                            : std::min(bytes, 1e5);
+    job.entry_bytes = record.entry_bytes.value_or(job.sample_bytes);
     std::string key(name);
     if (private_) key += " of " + job.id;
     const auto [it, fresh] = positions_.emplace(key, trace_.datasets.size());

@@ -81,6 +81,7 @@ class Own final : public Reader {
     HR_TRY(const auto size, row.Optional("dataset_gb", 1e-9, kMostGB));
     if (size) record.dataset_bytes = *size * 1e9;
     HR_TRY(record.sample_bytes, row.Optional("sample_bytes", 0, kMostCount));
+    HR_TRY(record.entry_bytes, row.Optional("entry_bytes", 0, kMostCount));
     HR_TRY(record.ramp, ReadRamp(row));
     return record;
   }
@@ -96,7 +97,7 @@ const Reader& OwnReader() {
 std::string WriteTrace(const Trace& trace) {
   std::string text =
       "job_id,arrival_s,gpus,model,tenant,priority,iterations,batch,step_s,input_s,hit_input_s,"
-      "profile_cores,separable,dataset,dataset_gb,sample_bytes,ramp\n";
+      "profile_cores,separable,dataset,dataset_gb,sample_bytes,entry_bytes,ramp\n";
   for (const Job& job : trace.jobs) {
     const auto add = [&](std::string_view field) { (text += field) += ','; };
     add(Quoted(job.id));
@@ -116,11 +117,13 @@ std::string WriteTrace(const Trace& trace) {
       add("none");
       add("");
       add("");
+      add("");
     } else {
       const Dataset& dataset = trace.datasets[static_cast<std::size_t>(job.dataset)];
       add(Quoted(dataset.name));
       add(Number(dataset.bytes / 1e9));
       add(Number(job.sample_bytes));
+      add(Number(job.entry_bytes));
     }
     for (std::size_t i = 0; i < job.ramp.size(); ++i) {
       if (i > 0) text += ';';

@@ -37,6 +37,7 @@ struct Record {
   std::string dataset;
   std::optional<double> dataset_bytes;
   std::optional<double> sample_bytes;
+  std::optional<double> entry_bytes;
   std::vector<Ramp> ramp;
 };
 

@@ -221,9 +221,9 @@ TEST(Own, PrivateDatasetsAreNotShared) {
 TEST(Own, WhatIsWrittenIsReadAgain) {
   const auto trace = Read(
       "job_id,arrival_s,gpus,iterations,step_s,input_s,hit_input_s,profile_cores,batch,separable,"
-      "dataset,dataset_gb,sample_bytes,priority,tenant,ramp\n"
-      "\"a,b\",0.25,4,1000,0.1,0.4,0.3,2,16,1,mine,5,1000,3,t,10:4;20:1\n"
-      "c,1,1,10,0.3,0.1,,3,8,0,none,,,,,\n");
+      "dataset,dataset_gb,sample_bytes,entry_bytes,priority,tenant,ramp\n"
+      "\"a,b\",0.25,4,1000,0.1,0.4,0.3,2,16,1,mine,5,1000,6000,3,t,10:4;20:1\n"
+      "c,1,1,10,0.3,0.1,,3,8,0,none,,,,,,\n");
   ASSERT_TRUE(trace.ok()) << trace.status().ToString();
   const std::string written = WriteTrace(*trace);
   const auto again = Read(written);
@@ -234,6 +234,8 @@ TEST(Own, WhatIsWrittenIsReadAgain) {
   EXPECT_DOUBLE_EQ(job.input_core_s, 0.4 * 8);
   EXPECT_DOUBLE_EQ(job.hit_core_s, 0.3 * 8);
   EXPECT_EQ(job.ramp.size(), 2U);
+  EXPECT_DOUBLE_EQ(job.sample_bytes, 1000);
+  EXPECT_DOUBLE_EQ(job.entry_bytes, 6000);
   EXPECT_FALSE(again->jobs[1].separable);
   EXPECT_EQ(again->jobs[1].dataset, -1);
 }

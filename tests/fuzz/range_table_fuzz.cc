@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (view->Shard(range.shard).size() > 2 * size + 1) std::abort();
     if (view->Version(range.shard).size() > size) std::abort();
     (void)view->Label(row);
+    if (view->Member(row).has_value() != view->has_members()) std::abort();
   }
   return 0;
 }

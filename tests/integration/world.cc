@@ -54,11 +54,18 @@ World::World(const Options& options) : options_(options) {
     wanted.cache_bytes = options.cache_bytes;
     wanted.share_from_bytes = 0;  // pictures of tests are small
     auto surroundings = dataworker::WorkerSurroundings::OfThisProcess();
+    if (options.hosts > 0) {
+      const std::size_t host = worker_sites_.size() % static_cast<std::size_t>(options.hosts);
+      surroundings.host.hostname = surroundings.host.boot_id = "host" + std::to_string(host);
+      wanted.listen = "tcp://127.0.0.1:0";
+      // A worker at an address of loopback serves its own host alone. This one leads there too.
+      wanted.advertise = "127.1";
+    }
     surroundings.make_executor = [](int) { return std::make_unique<ThreadExecutor>(); };
     RunOn(*site.net, [&] {
       worker = *dataworker::Worker::Start(
           *site.net, wanted, [](const Status&) {}, dataworker::BuiltinCacheTiers(),
-          dataworker::BuiltinSources(), std::move(surroundings));
+          *options.sources, std::move(surroundings));
     });
   }
   client_site_ = MakeSite("client");

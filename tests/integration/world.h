@@ -28,6 +28,10 @@ class World {
     bool arena = true;  // false: batches come as messages
     // Of each worker. 0: the job asks for no cache either; else it leaves the size to the coordinator.
     std::uint64_t cache_bytes = 0;
+    // 0: all are on this host. Otherwise they seem to be on so many others, in turn.
+    int hosts = 0;
+    // Of the workers; it outlives the world.
+    const dataworker::SourceRegistry* sources = &dataworker::BuiltinSources();
   };
   explicit World(const Options& options);
   ~World();

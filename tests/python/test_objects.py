@@ -1,12 +1,15 @@
 """Lists of objects, and what is kept of them."""
 
 import pickle
+import random
 import tracemalloc
+from xml.sax.saxutils import escape
 
 import headrace
 import numpy as np
 import pytest
-from headrace.objects.listing import parse_page
+from headrace.objects import listing
+from headrace.objects.listing import parse_any_page, parse_page
 from headrace.objects.names import PackedNames
 from headrace.objects.order import by_class, ordered
 from support.object_server import BUCKET, Faults, Store, objects_of, serve
@@ -33,6 +36,67 @@ def test_a_page_has_names_folders_and_the_way_on():
     assert made.next == "a&b"
 
 
+def plain_page(draw: random.Random) -> bytes:
+    """As stores write them, with names of all kinds."""
+    letters = "ab/ +%&<>'\"ä日\t;#"
+
+    def word() -> str:
+        return escape("".join(draw.choices(letters, k=draw.randrange(12))))
+
+    before = ["", "<LastModified>2026</LastModified>", "<ETag>&quot;x&quot;</ETag>"]
+    after = [
+        "",
+        "<StorageClass>S</StorageClass>",
+        "<Owner><ID>p</ID><Key>no</Key></Owner>",
+        "<Type>x</Type>",
+    ]
+    parts = [
+        f"<Contents>{draw.choice(before[:2])}<Key>{word()}</Key>{draw.choice(before)}"
+        f"<Size>{draw.randrange(10**12)}</Size>{draw.choice(after)}{draw.choice(after)}</Contents>"
+        if draw.random() < 0.7
+        else f"<CommonPrefixes><Prefix>{word()}/</Prefix></CommonPrefixes>"
+        for _ in range(draw.randrange(8))
+    ]
+    more = draw.choice(["true", "false"])
+    parts += [f"<Prefix>{word()}</Prefix>", "<Delimiter/>", f"<IsTruncated>{more}</IsTruncated>"]
+    parts.append(f"<NextContinuationToken>t{word()}</NextContinuationToken>")
+    if draw.random() < 0.5:
+        parts.append("<EncodingType>url</EncodingType>")
+    draw.shuffle(parts)
+    return page("".join(parts), draw.choice(["", '<?xml version="1.0" encoding="UTF-8"?>\n']))
+
+
+def test_a_page_is_read_fast_as_any_xml_is(monkeypatch):
+    draw = random.Random(5)
+    pages = [plain_page(draw) for _ in range(500)]
+    assert all(parse_page(text) == parse_any_page(text) for text in pages)
+    monkeypatch.setattr(listing, "parse_any_page", None)  # what stores write needs no other way
+    for text in pages:
+        parse_page(text)
+
+
+@pytest.mark.parametrize(
+    ("inner", "names"),
+    [
+        ("<Contents><Size>1</Size><Key>a</Key></Contents>", ["a"]),
+        ("<Contents><!-- <Key>b</Key> --><Key>a</Key><Size>1</Size></Contents>", ["a"]),
+        ("<Contents><Key><![CDATA[<a>]]></Key><Size>1</Size></Contents>", ["<a>"]),
+        ("<Contents><Key>&#x85;&#97;</Key><Size>1</Size></Contents>", ["\x85a"]),
+        ("<Contents><Key>a\r\nb</Key><Size>1</Size></Contents>", ["a\nb"]),
+        ("<Contents><Key>a\nb</Key><Size>1</Size></Contents><Contents><Key>c</Key><Size>1</Size></Contents>", ["a\nb", "c"]),
+        ("<Other><Contents><Key>x</Key></Contents></Other><Contents><Key>a</Key></Contents>", ["a"]),
+    ],
+)  # fmt: skip
+def test_a_page_that_is_written_otherwise(inner, names):
+    assert parse_page(page(inner)).names == names
+
+
+def test_a_page_in_another_encoding():
+    text = page("<Contents><Key>ä</Key><Size>1</Size></Contents>").decode()
+    head = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+    assert parse_page(f"{head}{text}".encode("latin-1")).names == ["ä"]
+
+
 def test_names_are_plain_where_the_store_does_not_encode():
     assert parse_page(page("<Contents><Key>a%20+b</Key></Contents>")).names == ["a%20+b"]
 
@@ -46,6 +110,9 @@ def test_names_are_plain_where_the_store_does_not_encode():
         page("<IsTruncated>true</IsTruncated>"),
         page("&a;", '<!DOCTYPE x [<!ENTITY a "aaaa">]>'),
         page("")[:-3],
+        page("<Contents><Key>a\x01</Key><Size>1</Size></Contents>"),
+        page("<Contents><Key>a</Key><Size>1</Size>"),
+        page("<Contents><Key>@</Key><Size>1</Size></Contents>").replace(b"@", b"\xff"),
     ],
 )
 def test_what_is_no_list_is_an_error(text):
@@ -60,6 +127,8 @@ def test_packed_names_are_the_names():
     assert packed[-1] == names[-1] and packed[1:3] == names[1:3]
     assert list(pickle.loads(pickle.dumps(packed))) == names
     assert list(PackedNames.joined([])) == []
+    many = PackedNames.of(f"{'x' * (i % 5)}{i}" for i in range(10_000))  # several blocks
+    assert list(many) == [many[i] for i in range(10_000)]
     with pytest.raises(IndexError):
         packed[4]
     with pytest.raises(ValueError, match="read-only"):

@@ -15,6 +15,7 @@ from headrace.capture.capture import capture
 from headrace.errors import HeadraceError
 from headrace.shards.listing import window
 from headrace.shards.naming import expand, folder_of
+from headrace.shards.tars import Tars
 from PIL import Image
 from support.object_server import BUCKET, Store, serve
 from support.tars import packed
@@ -244,11 +245,9 @@ def test_a_list_is_kept_for_as_long_as_the_tar_is_the_same(tmp_path, monkeypatch
         write(tmp_path / f"{n}.tar", [(f"{n}.png", jpeg(n)), (f"{n}.cls", b"%d" % n)])
         for n in range(3)
     ]
-    from headrace.shards import listing
-
-    tar_part = listing.tar_part
+    part = Tars.part
     monkeypatch.setattr(
-        listing, "tar_part", lambda reader, *a: (scans.append(reader.name), tar_part(reader, *a))[1]
+        Tars, "part", lambda self, reader, *a: (scans.append(1), part(self, reader, *a))[1]
     )
 
     def opened():

@@ -109,6 +109,7 @@ class Store:
     faults: Faults = field(default_factory=Faults)
     page: int = 1000
     queries: list[str] = field(default_factory=list)  # "GET /path"
+    parts: int = 0  # queries for a range
     url: str = ""
 
 
@@ -130,6 +131,7 @@ def serve(store: Store) -> Iterator[Store]:
             faults = store.faults
             with lock:
                 store.queries.append(f"{self.command} {self.path}")
+                store.parts += "Range" in self.headers
                 chance = draw.random()
             if faults.slow_seconds:
                 threading.Event().wait(faults.slow_seconds)

@@ -80,19 +80,24 @@ std::int64_t ContentCheck::RowOf(std::int64_t key) const {
                                                          : -1;
 }
 
+const ContentCheck::Table* ContentCheck::TableOf(std::int64_t row) const {
+  const auto found = std::ranges::find_if(tables_, [row](const Table& table) {
+    return row >= table.first_row && row < table.first_row + table.rows;
+  });
+  return found == tables_.end() ? nullptr : &*found;
+}
+
 ContentCheck::Place ContentCheck::PlaceOf(std::int64_t row) const {
+  const Table* const table = TableOf(row);
+  if (table == nullptr) return {};
+  const std::int64_t first = (row - table->first_row) * table->files_a_row;
+  if (table->ranges) {
+    const wire::RangeTableView::Range range = table->ranges->At(first);
+    return {{table->ranges->Shard(range.shard)}, FileRange{range.first, range.size}};
+  }
   Place place;
-  for (const Table& table : tables_) {
-    if (row < table.first_row || row >= table.first_row + table.rows) continue;
-    const std::int64_t first = (row - table.first_row) * table.files_a_row;
-    if (table.ranges) {
-      const wire::RangeTableView::Range range = table.ranges->At(first);
-      place = {{table.ranges->Shard(range.shard)}, FileRange{range.first, range.size}};
-      continue;
-    }
-    for (std::int64_t i = 0; i < table.files_a_row; ++i) {
-      place.paths.push_back(table.files->Path(first + i));
-    }
+  for (std::int64_t i = 0; i < table->files_a_row; ++i) {
+    place.paths.push_back(table->files->Path(first + i));
   }
   return place;
 }
@@ -103,7 +108,7 @@ void ContentCheck::Ask(WorkerId worker, wire::BatchRequest& request) {
   vouched.resize(static_cast<std::size_t>(rows_));
   for (std::size_t i = 0; i < request.keys.size(); ++i) {
     const std::int64_t row = RowOf(request.keys[i]);
-    if (row < 0 || row >= rows_) continue;
+    if (TableOf(row) == nullptr) continue;
     const bool again = MixBits(++asked_) % kAgainOneIn == 0;
     if (vouched[static_cast<std::size_t>(row)] && !again) continue;
     const auto position = static_cast<std::int32_t>(i);

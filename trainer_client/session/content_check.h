@@ -83,6 +83,8 @@ class ContentCheck {
     std::optional<wire::FileTableView> files;
     std::optional<wire::RangeTableView> ranges;  // in place of files
   };
+  // nullptr: an array or an object, of which nobody bears witness.
+  [[nodiscard]] const Table* TableOf(std::int64_t row) const;
   [[nodiscard]] Place PlaceOf(std::int64_t row) const;
   [[nodiscard]] std::int64_t RowOf(std::int64_t key) const;
   void Finish(const Question& question, const std::vector<Item>& items, const OnChecked& done);

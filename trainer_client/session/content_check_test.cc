@@ -212,6 +212,25 @@ TEST_F(ContentCheckTest, ARangeIsComparedByItsOwnBytes) {
   RunOn(*reactor_, [this] { check_.reset(); });  // before the blobs that it looks at
 }
 
+TEST_F(ContentCheckTest, ObjectsAmongFilesAreNotAskedFor) {
+  Plan plan;
+  plan.leaves = {{.source = "objects", .rows = 3, .table = BlobHash(9), .arrays = {}},
+                 {.rows = kRows, .table = BlobHash(1), .arrays = {}},
+                 {.source = "object_ranges", .rows = 4, .table = BlobHash(9), .arrays = {}}};
+  RunOn(*reactor_, [&] {
+    ContentCheck mixed(reactor_, plan, *blobs_, std::span<const std::int64_t>());
+    wire::BatchRequest request;
+    for (std::int64_t key = 0; key < 3 + kRows + 4; ++key) request.keys.push_back(key);
+    mixed.Ask(WorkerId(1), request);
+    ASSERT_EQ(request.witness.size(), std::size_t{kRows});
+    EXPECT_EQ(request.witness.front(), 3);
+    EXPECT_EQ(request.witness.back(), 3 + kRows - 1);
+    EXPECT_EQ(mixed.PathsOf(3), std::vector<std::string>{Folder("here") + "/0"});
+    EXPECT_TRUE(mixed.PathsOf(2).empty());
+    EXPECT_TRUE(mixed.PathsOf(3 + kRows).empty());
+  });
+}
+
 TEST_F(ContentCheckTest, AWorkerThatTellsNothingIsNotBelieved) {
   const auto differ = Check(WorkerId(1), "here", Ask(WorkerId(1)), /*tells=*/false);
   EXPECT_EQ(differ.size(), std::size_t{kRows});

@@ -169,6 +169,29 @@ std::vector<std::size_t> Order(const Snapshot& snapshot,
   return order;
 }
 
+std::vector<std::size_t> SharedFirst(const Snapshot& snapshot, std::span<const std::size_t> order) {
+  std::vector<bool> shared(snapshot.datasets.size(), false);
+  for (std::size_t d = 0; d < shared.size(); ++d) {
+    const Dataset& dataset = snapshot.datasets[d];
+    shared[d] = dataset.bytes > 0 && dataset.cached_bytes >= dataset.bytes / 2;
+  }
+  double oldest = kUnlimited;
+  for (const JobView& job : snapshot.jobs) {
+    if (!job.running) oldest = std::min(oldest, job.arrival_s);
+    if (job.running && job.dataset >= 0) shared[static_cast<std::size_t>(job.dataset)] = true;
+  }
+  std::vector<std::size_t> first(order.begin(), order.end());
+  std::ranges::stable_sort(first, [&](std::size_t a, std::size_t b) {
+    const auto goes_first = [&](const JobView& job) {
+      return !job.running && job.dataset >= 0 && shared[static_cast<std::size_t>(job.dataset)] &&
+             job.arrival_s - oldest <= kMostAhead;
+    };
+    const JobView &x = snapshot.jobs[a], &y = snapshot.jobs[b];
+    return x.priority != y.priority ? x.priority > y.priority : goes_first(x) && !goes_first(y);
+  });
+  return first;
+}
+
 void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool preempts,
            std::vector<Grant>& grants) {
   double free = snapshot.supply.gpus;
@@ -256,7 +279,11 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
   HR_CHECK(!all.tenants.empty());
   Allocation result;
   result.jobs.resize(all.jobs.size());
-  Admit(all, order, preempts, result.jobs);
+  if (all.shared_cache_first && !preempts) {
+    Admit(all, SharedFirst(all, order), preempts, result.jobs);
+  } else {
+    Admit(all, order, preempts, result.jobs);
+  }
   // Thousands may wait, so the rest is about the admitted jobs alone.
   Snapshot snapshot{all.supply, all.tenants, all.datasets, {}};
   std::vector<std::size_t> positions;                              // indices of these in `all`

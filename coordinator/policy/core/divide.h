@@ -50,6 +50,14 @@ using Divide = std::function<Division(const Snapshot& admitted, const HitShares&
 [[nodiscard]] std::vector<std::size_t> Order(
     const Snapshot& snapshot, const std::function<bool(const JobView&, const JobView&)>& before);
 
+// Most seconds by which a job may have come later than the oldest one that waits, and go before it.
+constexpr double kMostAhead = 3600;
+// `order`, with the jobs first, of those of one priority that wait, whose data set is cached by half or
+// read by a running job: what is cached is then used before it has to go (Fluid). Nobody waits without end
+// for it: see kMostAhead.
+[[nodiscard]] std::vector<std::size_t> SharedFirst(const Snapshot& snapshot,
+                                                   std::span<const std::size_t> order);
+
 // Decides which jobs get GPUs. Running jobs keep theirs unless `preempts`. The others take what is
 // left in `order`. Smaller jobs pass a job that does not fit. Writes `admitted` and `reason`.
 void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool preempts,

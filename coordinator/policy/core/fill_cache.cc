@@ -19,6 +19,7 @@ struct Worth {
 std::vector<Worth> WorthOf(const Snapshot& snapshot, std::span<const Reader> readers,
                            const Rates& rates, const Prices& prices) {
   std::vector<Worth> worth(snapshot.datasets.size());
+  for (std::size_t d = 0; d < worth.size(); ++d) worth[d].tenant = snapshot.datasets[d].tenant;
   for (const Reader& reader : readers) {
     const JobView& job = *reader.job;
     const auto d = static_cast<std::size_t>(job.dataset);
@@ -56,32 +57,40 @@ std::vector<double> FillCache(const Snapshot& snapshot, std::span<const Reader> 
     double bytes;
     std::size_t dataset;
   };
+  std::vector<double> quotas(worth.size(), 0);
+  double left = snapshot.supply.cache_bytes;
+  std::vector<double> tenant_left;
+  for (const Tenant& each : snapshot.tenants) tenant_left.push_back(each.quota.cache_bytes);
+  const auto give = [&](std::size_t d, double bytes) {
+    if (worth[d].tenant < 0) return;
+    double& own = tenant_left[static_cast<std::size_t>(worth[d].tenant)];
+    const double most = snapshot.datasets[d].most_bytes - quotas[d];
+    bytes = std::max(0.0, std::min({bytes, left, own, most}));
+    quotas[d] += bytes;
+    left -= bytes;
+    own -= bytes;
+  };
+  // What is pinned comes first.
+  for (std::size_t d = 0; d < worth.size(); ++d) give(d, snapshot.datasets[d].pinned_bytes);
   std::vector<Piece> pieces;
   for (std::size_t d = 0; d < worth.size(); ++d) {
     if (worth[d].each <= 0) continue;
     const Dataset& dataset = snapshot.datasets[d];
     double cached = std::max(0.0, dataset.cached_bytes);
+    double given = quotas[d];
     for (const HitPiece& piece : HitPieces(dataset.bytes, dataset.hosts)) {
       const double value = worth[d].each * piece.gain;
       const double kept = std::min(cached, piece.bytes);
-      pieces.push_back({value * kKeepBonus, kept, d});
-      pieces.push_back({value, piece.bytes - kept, d});
+      const double already = std::min(given, piece.bytes);
+      pieces.push_back({value * kKeepBonus, std::max(0.0, kept - already), d});
+      pieces.push_back({value, piece.bytes - std::max(kept, already), d});
       cached -= kept;
+      given -= already;
     }
   }
   std::stable_sort(pieces.begin(), pieces.end(),
                    [](const Piece& a, const Piece& b) { return a.value > b.value; });
-  std::vector<double> quotas(worth.size(), 0);
-  double left = snapshot.supply.cache_bytes;
-  std::vector<double> tenant_left;
-  for (const Tenant& each : snapshot.tenants) tenant_left.push_back(each.quota.cache_bytes);
-  for (const Piece& piece : pieces) {
-    double& own = tenant_left[static_cast<std::size_t>(worth[piece.dataset].tenant)];
-    const double bytes = std::max(0.0, std::min({piece.bytes, left, own}));
-    quotas[piece.dataset] += bytes;
-    left -= bytes;
-    own -= bytes;
-  }
+  for (const Piece& piece : pieces) give(piece.dataset, piece.bytes);
   return quotas;
 }
 

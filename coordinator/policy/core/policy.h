@@ -40,6 +40,10 @@ struct Dataset {
   // Where the batches of its jobs are made now. A quota is divided over them (DivideOverHosts). None:
   // that is not known yet, and one cache is counted.
   std::vector<CacheHost> hosts;
+  // Its quota is not less, whatever others would gain, while there is room; and not more than `most_bytes`.
+  double pinned_bytes = 0;
+  double most_bytes = kUnlimited;
+  std::int32_t tenant = -1;  // whose quota it counts against if no job reads it
 };
 
 struct JobView {
@@ -69,7 +73,8 @@ struct Snapshot {
   Resources supply;
   std::vector<Tenant> tenants;  // at least one
   std::vector<Dataset> datasets;
-  std::vector<JobView> jobs;  // in order of arrival
+  std::vector<JobView> jobs;        // in order of arrival
+  bool shared_cache_first = false;  // see SharedFirst (divide.h)
 };
 
 struct Grant {

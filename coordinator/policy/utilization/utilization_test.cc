@@ -99,6 +99,27 @@ TEST(Utilization, ACachedDataSetIsNotGivenUpForOneHardlyBetter) {
   EXPECT_DOUBLE_EQ(DecideWith("utilization", s).dataset_bytes[1], 1e9);
 }
 
+// A trainer that takes four times as many samples a second makes four times as much of each cached byte.
+// The other one came first, and all of its data is cached already.
+TEST(Utilization, ACacheGoesToTheFasterTrainerThoughTheOtherWasFirst) {
+  Snapshot s = Cluster(4);
+  s.supply.cache_bytes = 402e6;
+  s.supply.source_rate = 12e6;
+  s.datasets = {{385e6, 358e6}, {385e6, 35e6}};
+  s.jobs.reserve(2);
+  for (const double rate : {264.0, 1030.0}) {
+    JobView& job = AddJobView(s, rate, 0.00093);
+    job.terms.hit_cost = 0.0002;
+    job.terms.miss_bytes = 106e3;
+    job.dataset = rate > 500 ? 1 : 0;
+    job.effective_hit = rate > 500 ? 0.07 : 0.98;
+    job.most_cores = rate > 500 ? 1.5 : 0.3;
+  }
+  const Allocation a = DecideWith("utilization", s);
+  EXPECT_DOUBLE_EQ(a.dataset_bytes[1], 385e6);
+  EXPECT_DOUBLE_EQ(a.dataset_bytes[0], 17e6);
+}
+
 // One of two jobs will need no source once its data is cached; it must read the data for that.
 TEST(Utilization, TheSourceServesThoseWhoWillNotNeedIt) {
   Snapshot s = Cluster(1000);

@@ -138,6 +138,13 @@ class DiskCache final : public CacheTier {
     chunks_.SetQuota(job, quota);
     while (const auto given_up = chunks_.GiveUp(job)) RemoveEvicted(*given_up);
   }
+  void SetKept(const std::set<JobId>& jobs) override { chunks_.SetKept(jobs); }
+  void Doom(const std::set<JobId>& jobs) override { chunks_.Doom(jobs); }
+  bool SweepDoomed() override {
+    bool busy = false;
+    while (const auto doomed = chunks_.TakeDoomed(&busy)) RemoveEvicted(*doomed, /*offers=*/false);
+    return !busy;
+  }
   // The index, and what waits to be written.
   std::uint64_t KeepTo(std::uint64_t most) override {
     const auto takes = [this] {
@@ -243,12 +250,14 @@ class DiskCache final : public CacheTier {
       return entry.place.chunk == place.chunk && entry.place.offset == place.offset;
     }));
   }
-  void RemoveEvicted(const ChunkStore::Evicted& evicted) {
+  // `offers`: to the next tier.
+  void RemoveEvicted(const ChunkStore::Evicted& evicted, bool offers = true) {
     for (const EntryId& id : evicted.entries) {
       auto entry = index_.TakeEntryIf(
           id, [&](const auto& each) { return each.place.chunk == evicted.chunk; });
       if (!entry) continue;
-      if (const CachePin pin = on_given_up_ ? ReadGivenUp(id, *entry, *buffers_) : CachePin()) {
+      if (const CachePin pin =
+              on_given_up_ && offers ? ReadGivenUp(id, *entry, *buffers_) : CachePin()) {
         on_given_up_(evicted.chunk->owner(), {entry->content, id.form}, pin, evicted.cost_of_entry);
       }
       entry.reset();

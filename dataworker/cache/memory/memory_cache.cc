@@ -87,6 +87,14 @@ class MemoryCache final : public CacheTier {
     while (const auto given_up = store_.GiveUp(job)) RemoveEvicted(*given_up);
   }
 
+  void SetKept(const std::set<JobId>& jobs) override { store_.SetKept(jobs); }
+  void Doom(const std::set<JobId>& jobs) override { store_.Doom(jobs); }
+  bool SweepDoomed() override {
+    bool busy = false;
+    while (const auto doomed = store_.TakeDoomed(&busy)) RemoveEvicted(*doomed, /*offers=*/false);
+    return !busy;
+  }
+
   std::uint64_t KeepTo(std::uint64_t most) override {
     store_.SetBudget(std::min(most, budget_));
     if (store_.used() <= most) return store_.used();  // as for each small batch: without the lock
@@ -207,7 +215,8 @@ class MemoryCache final : public CacheTier {
     store_.Release(chunk);
   }
 
-  void RemoveEvicted(const ChunkStore::Evicted& evicted) {
+  // `offers`: to the next tier.
+  void RemoveEvicted(const ChunkStore::Evicted& evicted, bool offers = true) {
     for (const EntryId& id : evicted.entries) {
       Shard& shard = ShardOf(id);
       Entry entry;
@@ -218,7 +227,7 @@ class MemoryCache final : public CacheTier {
         entry = std::move(found->second);
         shard.entries.erase(found);
       }
-      if (on_given_up_) {
+      if (on_given_up_ && offers) {
         on_given_up_(evicted.chunk->owner(), {entry.content, id.form}, {entry.bytes, evicted.chunk},
                      evicted.cost_of_entry);
       }

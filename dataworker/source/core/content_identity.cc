@@ -6,13 +6,15 @@
 
 namespace headrace::dataworker {
 
-ContentIdentity ContentIdentity::OfText(std::string_view place, std::string_view version) {
+ContentIdentity ContentIdentity::OfText(std::string_view place, std::string_view version,
+                                        NameReach reach) {
   const ByteSpan place_bytes = AsBytes(place), version_bytes = AsBytes(version);
   const Digest of_place = DigestOf(std::span(&place_bytes, 1));
   const Digest of_version = DigestOf(std::span(&version_bytes, 1));
   ContentIdentity made;
   std::copy_n(of_place.begin(), made.place.size(), made.place.begin());
   std::copy_n(of_version.begin(), made.version.size(), made.version.begin());
+  made.SetReach(reach);
   return made;
 }
 

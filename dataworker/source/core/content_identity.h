@@ -6,8 +6,15 @@
 
 namespace headrace::dataworker {
 
+// Where equal identities mean equal bytes.
+enum class NameReach : std::uint8_t {
+  kHost,        // on one host: a file's device and inode
+  kEverywhere,  // on all hosts: an object's URL and version
+};
+
 // Identifies a content without its bytes. The source makes it, and nobody else looks into it. Two
-// equal identities on one host mean equal bytes.
+// equal identities on one host mean equal bytes; if they hold everywhere, on any hosts. One that holds
+// on its host alone never equals one that holds everywhere.
 struct ContentIdentity {
   // What holds the content: a file, an object. Newer content of the same place replaces older.
   std::array<std::uint64_t, 2> place{};
@@ -17,7 +24,21 @@ struct ContentIdentity {
 
   // For a place and a version that are text: a URL and an etag, say. They may be a peer's, and nobody can
   // make others with the same identity.
-  [[nodiscard]] static ContentIdentity OfText(std::string_view place, std::string_view version);
+  [[nodiscard]] static ContentIdentity OfText(std::string_view place, std::string_view version,
+                                              NameReach reach);
+
+  // A bit of the place says it, so it goes wherever the identity goes.
+  [[nodiscard]] NameReach reach() const {
+    return (place[0] & kEverywhereBit) != 0 ? NameReach::kEverywhere : NameReach::kHost;
+  }
+  [[nodiscard]] bool holds_everywhere() const { return reach() == NameReach::kEverywhere; }
+  void SetReach(NameReach reach) {
+    place[0] =
+        reach == NameReach::kEverywhere ? place[0] | kEverywhereBit : place[0] & ~kEverywhereBit;
+  }
+
+ private:
+  static constexpr std::uint64_t kEverywhereBit = std::uint64_t{1} << 63;
 };
 
 }  // namespace headrace::dataworker

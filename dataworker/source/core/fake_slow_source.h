@@ -28,6 +28,7 @@ class FakeStore : public std::enable_shared_from_this<FakeStore> {
     Bytes content;
     std::int64_t label = 0;
     int version = 0;
+    std::optional<wire::ZipMember> member = std::nullopt;  // the content is packed
   };
   struct Request {
     Ask ask = Ask::kBytes;
@@ -38,6 +39,8 @@ class FakeStore : public std::enable_shared_from_this<FakeStore> {
       : clock_(clock), random_(seed), objects_(std::move(objects)) {}
 
   [[nodiscard]] std::unique_ptr<Source> Open(HeaderReader read_header);
+  // Identities take as long as bytes.
+  void SetFar() { far_ = true; }
   // The probability, 0..1, that a row is answered with an error.
   void SetFaults(double failed) {
     const std::lock_guard lock(mutex_);
@@ -123,12 +126,14 @@ class FakeStore : public std::enable_shared_from_this<FakeStore> {
     }
     const Object& object = objects_[static_cast<std::size_t>(row.row)];
     RowAnswer answer;
-    answer.sample.content = ContentIdentity::OfText(name, std::to_string(object.version));
+    answer.sample.content =
+        ContentIdentity::OfText(name, std::to_string(object.version), NameReach::kEverywhere);
     answer.valid_for = valid_for_;
     if (row.ask == Ask::kBytes) {
       const auto copy = std::make_shared<Bytes>(object.content);
       copy->resize(object.content.size() + ScratchBuffer::kSlack);
       answer.sample.bytes = ByteSpan(*copy).first(object.content.size());
+      answer.sample.member = object.member;
       answer.hold = copy;
       answer.bytes_read = object.content.size();
     } else if (row.ask == Ask::kSpec) {
@@ -176,6 +181,7 @@ class FakeStore : public std::enable_shared_from_this<FakeStore> {
   std::vector<Object> objects_;
   double failed_ = 0;
   Duration valid_for_{}, takes_{};
+  std::atomic<bool> far_ = false;
   std::vector<Row> open_;
   std::size_t most_open_ = 0;
   std::multiset<const Source*> running_;  // their sinks
@@ -194,6 +200,7 @@ class FakeSlowSource final : public Source {
   [[nodiscard]] bool cacheable() const override { return true; }
   [[nodiscard]] bool rereads_from_memory() const override { return false; }
   [[nodiscard]] bool waits() const override { return true; }
+  [[nodiscard]] bool is_far_and_new(std::int64_t /*row*/) const override { return store_->far_; }
   [[nodiscard]] std::optional<RowAnswer> Now(Ask, std::int64_t, ScratchBuffer&) const override {
     return std::nullopt;
   }

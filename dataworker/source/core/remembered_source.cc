@@ -18,7 +18,7 @@ class IdentityBook {
 
   // `asked`: before the source looked, so that the time begins no later than its answer's.
   void Note(std::int64_t row, const RowAnswer& answer, SteadyTime asked) {
-    if (!answer.status.ok() || answer.valid_for <= Duration(0)) return;
+    if (!answer.status.ok()) return;
     const std::size_t at = PlaceOf(row);
     const std::lock_guard lock(locks_[at % kLocks]);
     places_[at] = {row, answer.sample.content, asked + answer.valid_for};
@@ -33,6 +33,12 @@ class IdentityBook {
     answer.sample.content = known.content;
     answer.valid_for = known.until - now;
     return answer;
+  }
+  // Whether one was answered, however long ago; of many rows the last ones are known.
+  [[nodiscard]] bool Knows(std::int64_t row) {
+    const std::size_t at = PlaceOf(row);
+    const std::lock_guard lock(locks_[at % kLocks]);
+    return places_[at].row == row;
   }
   [[nodiscard]] SteadyTime Now() const { return clock_.Now(); }
 
@@ -58,6 +64,9 @@ class RememberedSource final : public Source {
   [[nodiscard]] bool cacheable() const override { return source_->cacheable(); }
   [[nodiscard]] bool rereads_from_memory() const override { return source_->rereads_from_memory(); }
   [[nodiscard]] bool waits() const override { return source_->waits(); }
+  [[nodiscard]] bool is_far_and_new(std::int64_t row) const override {
+    return source_->is_far_and_new(row) && row >= 0 && !book_->Knows(row);
+  }
   [[nodiscard]] std::optional<RowAnswer> Now(Ask ask, std::int64_t row,
                                              ScratchBuffer& buffer) const override {
     if (ask == Ask::kIdentity && row >= 0 && row < source_->rows()) {
@@ -69,17 +78,12 @@ class RememberedSource final : public Source {
     return answer;
   }
   void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const override {
-    if (!Identifies(ask)) {
-      source_->Fetch(ask, rows, std::move(sink));
-      return;
-    }
-    source_->Fetch(ask, rows,
-                   [book = book_, asked = book_->Now(),
-                    of = std::vector<std::int64_t>(rows.begin(), rows.end()),
-                    sink = std::move(sink)](std::size_t index, RowAnswer answer) {
-                     book->Note(of[index], answer, asked);
-                     sink(index, std::move(answer));
-                   });
+    source_->Fetch(ask, rows, Noting(ask, rows, std::move(sink)));
+  }
+  [[nodiscard]] bool is_metered() const override { return source_->is_metered(); }
+  void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                    std::shared_ptr<remote::Meter> meter) const override {
+    source_->FetchMetered(ask, rows, Noting(ask, rows, std::move(sink)), std::move(meter));
   }
   void Stop() override { source_->Stop(); }
   [[nodiscard]] const Column* column(std::int32_t index) const override {
@@ -90,6 +94,16 @@ class RememberedSource final : public Source {
   }
 
  private:
+  // The sink, which notes what the answers tell.
+  [[nodiscard]] Sink Noting(Ask ask, std::span<const std::int64_t> rows, Sink sink) const {
+    if (!Identifies(ask)) return sink;
+    return [book = book_, asked = book_->Now(),
+            of = std::vector<std::int64_t>(rows.begin(), rows.end()),
+            sink = std::move(sink)](std::size_t index, RowAnswer answer) {
+      book->Note(of[index], answer, asked);
+      sink(index, std::move(answer));
+    };
+  }
   static bool Identifies(Ask ask) { return ask == Ask::kIdentity || ask == Ask::kBytes; }
 
   const std::unique_ptr<Source> source_;

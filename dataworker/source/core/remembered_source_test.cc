@@ -55,6 +55,21 @@ TEST_F(RememberedTest, BytesTellTheIdentityToo) {
   EXPECT_EQ(Now(1)->sample.content, read.sample.content);
 }
 
+TEST_F(RememberedTest, ARowIsNewUntilItsIdentityWasAnsweredHoweverLongAgo) {
+  EXPECT_FALSE(source_->is_far_and_new(0)) << "its identity is near";
+  store_->SetFar();
+  EXPECT_TRUE(source_->is_far_and_new(0));
+  EXPECT_TRUE(Fetch(Ask::kIdentity, 0).status.ok());
+  EXPECT_FALSE(source_->is_far_and_new(0));
+  EXPECT_TRUE(source_->is_far_and_new(1));
+  EXPECT_TRUE(Fetch(Ask::kBytes, 1).status.ok());
+  EXPECT_FALSE(source_->is_far_and_new(1));
+  clock_.Advance(seconds(1'000'000));
+  EXPECT_FALSE(source_->is_far_and_new(0));
+  EXPECT_FALSE(Now(0));
+  EXPECT_FALSE(source_->is_far_and_new(-1));
+}
+
 TEST_F(RememberedTest, WithoutATimeNothingIsBelieved) {
   EXPECT_TRUE(Fetch(Ask::kIdentity, 0).status.ok());
   EXPECT_FALSE(Now(0));

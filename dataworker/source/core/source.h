@@ -18,8 +18,10 @@
 #include "base/tensor_spec.h"
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/source/core/content_identity.h"
+#include "schemas/wire/range_table.h"
 
 namespace headrace::remote {
+class Meter;
 class ObjectClient;
 }  // namespace headrace::remote
 
@@ -30,7 +32,10 @@ struct SourceSample {
   ByteSpan bytes;           // of a file: ScratchBuffer::kSlack bytes after them are readable
   bool encoded = true;      // files; otherwise a dense tensor of `row`
   TensorSpec row;           // of a sample that is not encoded
-  ContentIdentity content;  // of exactly these bytes; meaningful if cacheable()
+  ContentIdentity content;  // of the sample's bytes, once unpacked; meaningful if cacheable()
+  // `bytes` hold a zip's member, from its local header on. Whoever uses them unpacks them, on a
+  // compute thread (ranges/zip_member.h). Empty: they are the sample.
+  std::optional<wire::ZipMember> member = std::nullopt;
 };
 
 // What may be asked of a row.
@@ -103,6 +108,10 @@ class Source {
   // It may change from call to call.
   [[nodiscard]] virtual bool waits() const = 0;
 
+  // Its identity takes as long as its bytes, and was not asked for before: whoever expects to need the
+  // bytes asks for them alone.
+  [[nodiscard]] virtual bool is_far_and_new(std::int64_t /*row*/) const { return false; }
+
   // Answers if that takes no wait for a device or a peer; nullopt: it would, ask Fetch. Bytes may
   // lie in `buffer`: they are valid until its next use.
   [[nodiscard]] virtual std::optional<RowAnswer> Now(Ask ask, std::int64_t row,
@@ -112,6 +121,14 @@ class Source {
   // returns; without a lock of the source. The source bounds the time of an answer itself: an
   // error is an answer. The caller keeps the source until then.
   virtual void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const = 0;
+  // True: rows are received by sockets, and FetchMetered has each byte paid for as it comes. Otherwise
+  // SourceReads pays for whole rows.
+  [[nodiscard]] virtual bool is_metered() const { return false; }
+  // As Fetch. `meter`: who pays.
+  virtual void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                            std::shared_ptr<remote::Meter> /*meter*/) const {
+    Fetch(ask, rows, std::move(sink));
+  }
   // Answers every open row (kUnavailable) before it returns, or has a task of the io executor do
   // it next. Later ones are answered at once. Idempotent; does not wait.
   virtual void Stop() {}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/source/core/source.h"
 #include "gtest/gtest.h"
+#include "remote/meter.h"
 #include "schemas/wire/message.h"
 
 // For tests of sources: a directory that goes with the test, and blobs by hash.
@@ -69,20 +71,36 @@ inline IoExecutor& TestIo() {
   return io;
 }
 
+// Counts what is paid, without a limit.
+class CountingMeter final : public remote::Meter {
+ public:
+  std::uint64_t Rate() override { return 0; }
+  SteadyTime ReadyAt(SteadyTime now) override { return now; }
+  void Take(std::int64_t bytes, SteadyTime /*now*/) override { paid += bytes; }
+  std::atomic<std::int64_t> paid = 0;
+};
+
 // Collects the answers of one Fetch.
 class Answers {
  public:
-  Answers(const Source& source, Ask ask, const std::vector<std::int64_t>& rows)
+  // `meter`: asks by FetchMetered.
+  Answers(const Source& source, Ask ask, const std::vector<std::int64_t>& rows,
+          const std::shared_ptr<remote::Meter>& meter = nullptr)
       : state_(std::make_shared<State>()) {
     state_->answers.resize(rows.size());
-    source.Fetch(ask, rows, [state = state_](std::size_t index, RowAnswer answer) {
+    Source::Sink sink = [state = state_](std::size_t index, RowAnswer answer) {
       const std::lock_guard lock(state->mutex);
       std::optional<RowAnswer>& place = state->answers[index];
       EXPECT_FALSE(place) << "row " << index << " was answered twice";
       place = std::move(answer);
       ++state->come;
       state->changed.notify_all();
-    });
+    };
+    if (meter) {
+      source.FetchMetered(ask, rows, std::move(sink), meter);
+    } else {
+      source.Fetch(ask, rows, std::move(sink));
+    }
   }
   [[nodiscard]] bool all() const {
     const std::lock_guard lock(state_->mutex);

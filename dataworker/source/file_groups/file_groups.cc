@@ -20,7 +20,7 @@ ContentIdentity Join(const std::vector<ContentIdentity>& identities) {
     places += AsText(std::as_bytes(std::span(identity.place)));
     versions += AsText(std::as_bytes(std::span(identity.version)));
   }
-  return ContentIdentity::OfText(places, versions);
+  return ContentIdentity::OfText(places, versions, NameReach::kHost);
 }
 
 // The bytes of a sample are a FileGroup. Its spec is that of the first file, whose size all others

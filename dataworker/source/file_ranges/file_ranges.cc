@@ -1,4 +1,4 @@
-// Encoded images that are ranges of shards, which are local files: tars, for one.
+// Encoded images that are ranges of shards, which are local files: tars and zips, for two.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -33,7 +33,8 @@ class FileRanges final : public BlockingSource {
     const wire::RangeTableView::Range range = table_.At(row);
     const FilePlace place{.path = table_.Shard(range.shard),
                           .range = FileRange{range.first, range.size},
-                          .version = table_.Version(range.shard)};
+                          .version = table_.Version(range.shard),
+                          .member = table_.Member(row)};
     RowAnswer answer;
     answer.status = reader_.Fill(ask, place, buffer, pace, answer);
     return answer;
@@ -76,12 +77,10 @@ class FileRanges final : public BlockingSource {
 
 Result<std::unique_ptr<Source>> MakeFileRanges(const SourceLeaf& leaf,
                                                const SourceRegistry::Environment& environment) {
-  HR_RETURN_IF_ERROR(CheckNoArgs(leaf));
-  BlobContent bytes = environment.blob(leaf.table);
-  if (!bytes) return NotFound("the range table of the plan is missing");
-  HR_TRY(wire::RangeTableView view, wire::RangeTableView::Open(*bytes));
+  HR_RETURN_IF_ERROR(CheckNoArgs(WithoutMembers(leaf)));
+  HR_TRY(OpenedRanges table, OpenRanges(leaf, environment.blob));
   return std::unique_ptr<Source>(
-      std::make_unique<FileRanges>(std::move(bytes), std::move(view), environment));
+      std::make_unique<FileRanges>(std::move(table.bytes), std::move(table.view), environment));
 }
 
 }  // namespace

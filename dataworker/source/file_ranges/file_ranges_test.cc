@@ -8,6 +8,8 @@
 
 #include "dataworker/source/core/source_fixture.h"
 #include "dataworker/source/ranges/range_fixture.h"
+#include "dataworker/source/ranges/zip_fixture.h"
+#include "dataworker/source/ranges/zip_member.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -34,15 +36,21 @@ class FileRangesSource : public ::testing::Test {
   }
   std::unique_ptr<Source> Open(const std::vector<ShardRow>& rows, const std::string& version,
                                std::vector<std::string> roots = {}) {
+    auto made = Make(rows, version, std::move(roots));
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    return std::move(made).value();
+  }
+  Result<std::unique_ptr<Source>> Make(const std::vector<ShardRow>& rows,
+                                       const std::string& version,
+                                       std::vector<std::string> roots = {}, Args args = {}) {
     const SourceLeaf leaf{
         .source = "file_ranges",
+        .args = std::move(args),
         .rows = static_cast<std::int64_t>(rows.size()),
         .table = blobs_.Add(RangeTableOf(directory_.path(), {{"s.tar", version, rows}})),
         .arrays = {}};
-    auto made = BuiltinSources().Make(
+    return BuiltinSources().Make(
         leaf, {blobs_.lookup(), ReadTextHeader, std::move(roots), &TestIo(), nullptr});
-    EXPECT_TRUE(made.ok()) << made.status().ToString();
-    return std::move(made).value();
   }
   // On an io thread: the page cache is no matter.
   static RowAnswer Get(const Source& source, Ask ask, std::int64_t row = 0) {
@@ -96,6 +104,70 @@ TEST_F(FileRangesSource, ARangeBeyondTheEndIsRefused) {
       EXPECT_THAT(Get(*source, ask, row).status.message(), HasSubstr("ends before the sample"));
     }
   }
+}
+
+const Args kMembers = {{"members", std::int64_t{1}}};
+
+TEST_F(FileRangesSource, AMemberOfAZipIsDescribedAndComesAsItLiesInTheZip) {
+  // A header that is far in the sample, before which little is packed to nothing.
+  const std::string far = "far" + std::string(19'997, '.') + "6 7\n" + std::string(30'000, 'x');
+  for (const bool deflated : {false, true}) {
+    const ZippedSample zipped[] = {Zipped("3 4\nmore", deflated), Zipped(far, deflated, 60'000)};
+    std::vector<ShardRow> rows;
+    std::string zip = "....";
+    for (const ZippedSample& one : zipped) {
+      rows.push_back({zip.size(), static_cast<std::uint32_t>(one.bytes.size()), 1, one.member});
+      zip += one.bytes;
+    }
+    Write(zip);
+    auto made = Make(rows, "", {}, kMembers);
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    const auto source = std::move(made).value();
+    EXPECT_EQ(Get(*source, Ask::kSpec, 0).spec.dims[1], 4);
+    EXPECT_EQ(Get(*source, Ask::kSpec, 1).spec.dims[1], 7);
+    for (std::int64_t row = 0; row < 2; ++row) {
+      const RowAnswer answer = Get(*source, Ask::kBytes, row);
+      ASSERT_TRUE(answer.status.ok()) << answer.status.ToString();
+      ScratchBuffer out;
+      ASSERT_EQ(answer.sample.member, zipped[row].member);
+      const auto sample = UnpackMember(answer.sample.bytes, *answer.sample.member, out);
+      ASSERT_TRUE(sample.ok()) << sample.status().ToString();
+      EXPECT_EQ(AsText(*sample), row == 0 ? "3 4\nmore" : far);
+    }
+  }
+}
+
+// A plan of somebody else's may say other things of the same bytes, and the cache is shared.
+TEST_F(FileRangesSource, WhatAMemberIsUnpackedToIsPartOfItsIdentity) {
+  const ZippedSample zipped = Zipped("3 4\nmore", false);
+  Write(zipped.bytes);
+  const auto size = static_cast<std::uint32_t>(zipped.bytes.size());
+  wire::ZipMember shorter = zipped.member, other = zipped.member;
+  shorter.packed_size = shorter.size = 4;
+  ++other.crc;
+  auto made = Make({{0, size, 1, zipped.member}, {0, size, 1, shorter}, {0, size, 1, other}}, "",
+                   {}, kMembers);
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  std::vector<ContentIdentity> seen = {
+      Get(*Open({{0, size, 1}}, ""), Ask::kIdentity).sample.content};
+  for (std::int64_t row = 0; row < 3; ++row) {
+    const ContentIdentity asked = Get(**made, Ask::kIdentity, row).sample.content;
+    EXPECT_EQ(asked, Get(**made, Ask::kBytes, row).sample.content);
+    for (const ContentIdentity& before : seen) EXPECT_NE(asked.place, before.place);
+    seen.push_back(asked);
+  }
+}
+
+TEST_F(FileRangesSource, APlanSaysWhetherItsRangesAreMembersOfZips) {
+  const ZippedSample zipped = Zipped("3 4\nmore", false);
+  Write(zipped.bytes);
+  const auto size = static_cast<std::uint32_t>(zipped.bytes.size());
+  EXPECT_EQ(Make({{0, size, 1, zipped.member}}, "").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Make({{0, size, 1}}, "", {}, kMembers).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(
+      Make({{0, size, 1, zipped.member}}, "", {}, {{"members", std::int64_t{2}}}).status().code(),
+      Code::kInvalidArgument);
+  EXPECT_TRUE(Make({{0, size, 1, zipped.member}}, "", {}, kMembers).ok());
 }
 
 TEST_F(FileRangesSource, ItsSpecIsReadFromTheRangeAlone) {

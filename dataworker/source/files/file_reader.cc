@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dataworker/source/ranges/ranges.h"
+#include "dataworker/source/ranges/zip_member.h"
 #include "schemas/wire/range_table.h"
 
 namespace headrace::dataworker {
@@ -17,9 +18,11 @@ ContentIdentity IdentityOf(const struct stat& st) {
   const auto nanos = [](const timespec& time) {
     return static_cast<std::uint64_t>(time.tv_sec * kNanos + time.tv_nsec);
   };
-  return {
+  ContentIdentity made{
       .place = {st.st_dev, st.st_ino},
       .version = {static_cast<std::uint64_t>(st.st_size), nanos(st.st_mtim), nanos(st.st_ctim)}};
+  made.SetReach(NameReach::kHost);  // device numbers of Linux have 32 bits
+  return made;
 }
 
 // What of a file in this state is the sample; without the file itself.
@@ -39,7 +42,7 @@ Result<FileReader::Opened> Locate(const struct stat& st, const FilePlace& place)
       return Unavailable("ends before the sample does: " + path);
     }
     found.first = place.range->first;
-    found.content = IdentityOfRange(found.state, *place.range);
+    found.content = IdentityOfRange(found.state, *place.range, place.member);
   }
   const std::uint64_t size = place.range ? place.range->size : whole;
   if (size > Source::kMaxEncodedBytes) return Unsupported("larger than 1 GiB: " + path);
@@ -66,7 +69,11 @@ Status FileReader::Fill(Ask ask, const FilePlace& place, ScratchBuffer& buffer, 
           reinterpret_cast<std::byte*>(buffer.Ensure(std::max(opened.size, std::size_t{1}))),
           opened.size};
       HR_RETURN_IF_ERROR(Read(opened, place.path, out, pace));
-      answer.sample = {.bytes = out, .encoded = true, .row = {}, .content = opened.content};
+      answer.sample = {.bytes = out,
+                       .encoded = true,
+                       .row = {},
+                       .content = opened.content,
+                       .member = place.member};
       answer.bytes_read = opened.size;
       return {};
     }
@@ -126,9 +133,27 @@ Result<TensorSpec> FileReader::Describe(const FilePlace& place, ScratchBuffer& b
     }
     return have;
   };
-  extend(Source::kHeadBytes);
+  ScratchBuffer unpacked;
+  ByteSpan sample;  // its first bytes
+  const auto extend_sample = [&](std::size_t wanted) -> ByteSpan {
+    if (!place.member) return extend(wanted);
+    wanted = std::min<std::size_t>(wanted, place.member->size);
+    // How many packed bytes it takes shows when they are there.
+    for (std::size_t bytes = std::max(wanted, Source::kHeadBytes);; bytes *= 2) {
+      extend(bytes);
+      if (!failed.ok()) return sample;
+      Result<ByteSpan> first = UnpackHead(have, *place.member, wanted, unpacked);
+      if (!first.ok()) {
+        failed = first.status().WithContext(path);
+        return sample;
+      }
+      sample = *first;
+      if (sample.size() >= wanted || bytes >= opened.size) return sample;
+    }
+  };
+  const ByteSpan head = extend_sample(Source::kHeadBytes);
   HR_RETURN_IF_ERROR(failed);
-  Result<TensorSpec> spec = read_header_(have, extend);
+  Result<TensorSpec> spec = read_header_(head, extend_sample);
   HR_RETURN_IF_ERROR(failed);
   if (!spec.ok()) return spec.status().WithContext(path);
   return spec;

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "dataworker/source/core/source.h"
 #include "dataworker/source/files/sample_file.h"
+#include "schemas/wire/range_table.h"
 
 namespace headrace::dataworker {
 
@@ -24,6 +25,8 @@ struct FilePlace {
   // Of a shard when its samples were listed (wire::VersionOfFile): in another state it is refused,
   // since the range may now hold another sample. Empty: any.
   std::string_view version = {};
+  // The range holds a member of a zip.
+  std::optional<wire::ZipMember> member = std::nullopt;
 };
 
 // Answers what may be asked of one place (Ask), with or without waiting for its device. Where a call

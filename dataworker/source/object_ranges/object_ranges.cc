@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/secret.h"
 #include "dataworker/source/core/source.h"
 #include "dataworker/source/object_ranges/shard_versions.h"
 #include "dataworker/source/ranges/ranges.h"
+#include "dataworker/source/ranges/zip_member.h"
+#include "dataworker/source/stores/object_identity.h"
 #include "dataworker/source/stores/store_args.h"
 #include "remote/object_client.h"
 
@@ -24,6 +25,8 @@ using What = ObjectRequest::What;
 
 // Most headers of pictures end before.
 constexpr std::size_t kFirstBytesOfRange = 4096;
+// What a header in a zip is unpacked to, at most.
+constexpr std::size_t kMostHead = std::size_t{1} << 20;
 
 // As the source "objects", with the ranges of a range table. Neighbours that are asked for together
 // come with one request. The identity of a shard is its URL and version. A shard in another version
@@ -48,8 +51,16 @@ class ObjectRanges final : public Source {
     return std::nullopt;
   }
   void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const override {
-    auto call = std::make_shared<Call>(
-        Call{state_, std::move(sink), {rows.begin(), rows.end()}, state_->versions.Now()});
+    FetchMetered(ask, rows, std::move(sink), nullptr);
+  }
+  [[nodiscard]] bool is_metered() const override { return true; }
+  void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                    std::shared_ptr<remote::Meter> meter) const override {
+    auto call = std::make_shared<Call>(Call{state_,
+                                            std::move(sink),
+                                            {rows.begin(), rows.end()},
+                                            state_->versions.Now(),
+                                            std::move(meter)});
     std::vector<std::size_t> valid;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (Status refused = Refuse(ask, rows[i]); !refused.ok()) {
@@ -111,6 +122,7 @@ class ObjectRanges final : public Source {
     Sink sink;
     std::vector<std::int64_t> rows;
     SteadyTime asked;
+    std::shared_ptr<remote::Meter> meter;
 
     [[nodiscard]] wire::RangeTableView::Range At(std::size_t index) const {
       return state->table.At(rows[index]);
@@ -136,22 +148,26 @@ class ObjectRanges final : public Source {
     if (listed.empty() || listed == version) return {};
     return Unavailable(state.table.Shard(shard) + kChangedShard);
   }
-  // Without a version nobody knows whether it is the same content the next time.
   static void SetIdentity(const State& state, std::int64_t shard, const std::string& version,
-                          Duration valid_for, FileRange range, RowAnswer& answer) {
-    const bool known = !version.empty();
-    answer.sample.content = IdentityOfRange(
-        ContentIdentity::OfText(state.table.Shard(shard), known ? version : MakeToken()), range);
-    answer.valid_for = known ? valid_for : Duration(0);
+                          Duration valid_for, std::int64_t row, RowAnswer& answer) {
+    // Refuse looked at the URL.
+    const remote::ObjectUrl url = *state.store->UrlOf(state.table.Shard(shard));
+    const wire::RangeTableView::Range range = state.table.At(row);
+    answer.sample.content = IdentityOfRange(IdentityOfObject(url, version),
+                                            {range.first, range.size}, state.table.Member(row));
+    answer.valid_for = version.empty() ? Duration(0) : valid_for;
   }
 
-  static ObjectRequest RequestFor(State& state, std::int64_t shard, What what, FileRange range) {
+  static ObjectRequest RequestFor(const Call& call, std::int64_t shard, What what,
+                                  FileRange range) {
+    State& state = *call.state;
     return {.store = state.store,
             .url = *state.store->UrlOf(state.table.Shard(shard)),  // Refuse looked at it
             .what = what,
             .bytes = range.size,
             .first = range.first,
-            .owner = &state};
+            .owner = &state,
+            .meter = call.meter};
   }
 
   static void Identify(const CallPtr& call, const std::vector<std::size_t>& indexes) {
@@ -163,7 +179,7 @@ class ObjectRanges final : public Source {
         AnswerIdentities(*call, shard, its, known->version, known->valid_for);
         continue;
       }
-      state.client.Begin(RequestFor(state, shard, What::kHead, {}),
+      state.client.Begin(RequestFor(*call, shard, What::kHead, {}),
                          [call, shard, its = std::move(its)](ObjectAnswer came) {
                            OnHead(*call, shard, its, std::move(came));
                          });
@@ -184,9 +200,8 @@ class ObjectRanges final : public Source {
     const Status same = CheckVersion(*call.state, shard, version);
     for (const std::size_t index : indexes) {
       RowAnswer answer = RowAnswer::Failed(same);
-      const wire::RangeTableView::Range range = call.At(index);
       if (same.ok()) {
-        SetIdentity(*call.state, shard, version, valid_for, {range.first, range.size}, answer);
+        SetIdentity(*call.state, shard, version, valid_for, call.rows[index], answer);
       }
       call.sink(index, std::move(answer));
     }
@@ -197,7 +212,7 @@ class ObjectRanges final : public Source {
     const wire::RangeTableView::Range range = call->At(index);
     const std::size_t wanted = std::min<std::size_t>(bytes, range.size);
     State& state = *call->state;
-    state.client.Begin(RequestFor(state, range.shard, What::kRange, {range.first, wanted}),
+    state.client.Begin(RequestFor(*call, range.shard, What::kRange, {range.first, wanted}),
                        [call, index, wanted, read_before](ObjectAnswer came) {
                          OnHeader(call, index, wanted, read_before, std::move(came));
                        });
@@ -210,12 +225,24 @@ class ObjectRanges final : public Source {
     answer.status = Judge(*call, range.shard, had, came);
     answer.bytes_read = read_before + came.received;
     if (answer.status.ok()) {
+      ScratchBuffer unpacked;
+      Result<ByteSpan> head = came.bytes;
       std::size_t wanted = 0;
+      const auto member = state.table.Member(call->rows[index]);
+      if (member) {
+        head = UnpackHead(came.bytes, *member, kMostHead, unpacked);
+        const bool few = head.ok() && head->size() < std::min<std::size_t>(member->size, had / 2);
+        if (few && had < range.size) wanted = 2 * had;  // the zip's own header is long
+      }
       const auto more = [&](std::size_t bytes) {
-        if (bytes > had && had < range.size) wanted = bytes;
-        return came.bytes;
+        // How many packed bytes it takes shows when they are there.
+        if (bytes > head->size() && had < range.size) {
+          wanted = member ? std::max(bytes, 2 * had) : bytes;
+        }
+        return *head;
       };
-      Result<TensorSpec> spec = state.read_header(came.bytes, more);
+      Result<TensorSpec> spec =
+          head.ok() ? state.read_header(*head, more) : Result<TensorSpec>(head.status());
       if (wanted > had) {  // the header is longer, which is rare
         Describe(call, index, std::max(wanted, kHeadBytes), answer.bytes_read);
         return;
@@ -232,7 +259,7 @@ class ObjectRanges final : public Source {
 
   static void Read(const CallPtr& call, RangeRun run) {
     State& state = *call->state;
-    ObjectRequest request = RequestFor(state, run.shard, What::kRange, run.span);
+    ObjectRequest request = RequestFor(*call, run.shard, What::kRange, run.span);
     state.client.Begin(std::move(request), [call, run = std::move(run)](ObjectAnswer came) {
       OnRun(*call, run, std::move(came));
     });
@@ -247,9 +274,9 @@ class ObjectRanges final : public Source {
       answer.bytes_read = std::exchange(unaccounted, 0);
       if (status.ok()) {
         answer.sample.bytes = came.bytes.subspan(range.first - run.span.first, range.size);
+        answer.sample.member = call.state->table.Member(call.rows[index]);
         answer.hold = came.body;
-        SetIdentity(*call.state, run.shard, came.version, valid_for, {range.first, range.size},
-                    answer);
+        SetIdentity(*call.state, run.shard, came.version, valid_for, call.rows[index], answer);
       }
       call.sink(index, std::move(answer));
     }
@@ -270,12 +297,10 @@ class ObjectRanges final : public Source {
 
 Result<std::unique_ptr<Source>> MakeObjectRanges(const SourceLeaf& leaf,
                                                  const SourceRegistry::Environment& environment) {
-  HR_TRY(StoreArgs said, OpenStore(leaf, environment));
-  BlobContent bytes = environment.blob(leaf.table);
-  if (!bytes) return NotFound("the range table of the plan is missing");
-  HR_TRY(wire::RangeTableView view, wire::RangeTableView::Open(*bytes));
-  return std::unique_ptr<Source>(std::make_unique<ObjectRanges>(std::move(bytes), std::move(view),
-                                                                std::move(said), environment));
+  HR_TRY(StoreArgs said, OpenStore(WithoutMembers(leaf), environment));
+  HR_TRY(OpenedRanges table, OpenRanges(leaf, environment.blob));
+  return std::unique_ptr<Source>(std::make_unique<ObjectRanges>(
+      std::move(table.bytes), std::move(table.view), std::move(said), environment));
 }
 
 }  // namespace

@@ -8,6 +8,10 @@
 #include "base/clock.h"
 #include "dataworker/source/core/source_fixture.h"
 #include "dataworker/source/ranges/range_fixture.h"
+#include "dataworker/source/ranges/ranges.h"
+#include "dataworker/source/ranges/zip_fixture.h"
+#include "dataworker/source/ranges/zip_member.h"
+#include "dataworker/source/stores/object_identity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "remote/http_fixture.h"
@@ -90,6 +94,38 @@ TEST_F(ObjectRangesSource, NeighboursShareARequest) {
   std::vector<std::string> ranges;
   for (const FakeHttp::Query& query : server_.queries()) ranges.push_back(query.Header("range"));
   EXPECT_THAT(ranges, testing::UnorderedElementsAre("bytes=4-27", "bytes=100028-100035"));
+}
+
+// The plan calls the shard by its bucket, and chooses the store. What one store answers must not stand for
+// another's.
+TEST_F(ObjectRangesSource, TheIdentityIsOfTheStoreThatAnswered) {
+  const std::string bucket = "s3://pictures/";
+  const SourceLeaf leaf{
+      .source = "object_ranges",
+      .args = {{"base", bucket}, {"endpoint", server_.url()}, {"anonymous", std::int64_t{1}}},
+      .rows = 1,
+      .table = blobs_.Add(RangeTableOf(bucket, {{"a.tar", listed_, {{4, 8, 0}}}})),
+      .arrays = {}};
+  const auto source = BuiltinSources().Make(
+      leaf, {blobs_.lookup(), ReadTextHeader, {}, &TestIo(), &client_, &clock_});
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  const RowAnswer answer = Get(**source, Ask::kIdentity);
+  ASSERT_TRUE(answer.status.ok()) << answer.status.ToString();
+  const auto url = remote::ObjectUrl::Parse(server_.url() + "/pictures/a.tar");
+  EXPECT_EQ(answer.sample.content, IdentityOfRange(IdentityOfObject(*url, listed_), {4, 8}));
+}
+
+TEST_F(ObjectRangesSource, TheMeterPaysForAllThatIsReceived) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  EXPECT_TRUE((*source)->is_metered());
+  for (const Ask ask : {Ask::kIdentity, Ask::kSpec, Ask::kBytes}) {
+    const auto meter = std::make_shared<CountingMeter>();
+    const Answers answers(**source, ask, {1}, meter);
+    ASSERT_TRUE(answers.Wait(0).status.ok());
+    EXPECT_GT(meter->paid, ask == Ask::kIdentity ? 0 : 8);
+    EXPECT_LT(meter->paid, 500) << "a head, and the range";
+  }
 }
 
 TEST_F(ObjectRangesSource, ManyRowsOfAShardAskForItsVersionOnceAndForAsLongAsItHolds) {
@@ -191,6 +227,41 @@ TEST_F(ObjectRangesSource, ASpecIsReadFromTheStartOfTheRange) {
   EXPECT_EQ(server_.queries()[0].Header("range"), "bytes=100028-104123");
   EXPECT_EQ(Get(**source, Ask::kSpec, 0).spec.dims[0], 6);
   EXPECT_EQ(server_.queries().size(), 3U);
+}
+
+TEST_F(ObjectRangesSource, AMemberOfAZipIsDescribedAndComesAsItLiesInTheZip) {
+  const std::string far = "far" + std::string(19'997, '.') + "6 7\n" + std::string(30'000, 'x');
+  for (const bool deflated : {false, true}) {
+    const ZippedSample zipped[] = {Zipped("3 4\nmore", deflated), Zipped(far, deflated, 60'000)};
+    std::vector<ShardRow> rows;
+    std::string zip = "....";
+    for (const ZippedSample& one : zipped) {
+      rows.push_back({zip.size(), static_cast<std::uint32_t>(one.bytes.size()), 1, one.member});
+      zip += one.bytes;
+    }
+    Put(zip);
+    const SourceLeaf leaf{.source = "object_ranges",
+                          .args = {{"base", base_}, {"members", std::int64_t{1}}},
+                          .rows = 2,
+                          .table = blobs_.Add(RangeTableOf(base_, {{"a.zip", listed_, rows}})),
+                          .arrays = {}};
+    auto made =
+        BuiltinSources().Make(leaf, {blobs_.lookup(), ReadTextHeader, {}, &TestIo(), &client_});
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    const auto source = std::move(made).value();
+    EXPECT_EQ(Get(*source, Ask::kSpec, 0).spec.dims[1], 4);
+    EXPECT_EQ(Get(*source, Ask::kSpec, 1).spec.dims[1], 7);
+    for (std::int64_t row = 0; row < 2; ++row) {
+      const RowAnswer answer = Get(*source, Ask::kBytes, row);
+      ASSERT_TRUE(answer.status.ok()) << answer.status.ToString();
+      EXPECT_EQ(answer.sample.content, Get(*source, Ask::kIdentity, row).sample.content);
+      ScratchBuffer out;
+      ASSERT_EQ(answer.sample.member, zipped[row].member);
+      const auto sample = UnpackMember(answer.sample.bytes, *answer.sample.member, out);
+      ASSERT_TRUE(sample.ok()) << sample.status().ToString();
+      EXPECT_EQ(AsText(*sample), row == 0 ? "3 4\nmore" : far);
+    }
+  }
 }
 
 TEST_F(ObjectRangesSource, RootsOfTheOperatorBindIt) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "base/secret.h"
 #include "dataworker/source/core/source.h"
+#include "dataworker/source/stores/object_identity.h"
 #include "dataworker/source/stores/store_args.h"
 #include "remote/object_client.h"
 #include "schemas/wire/message.h"
@@ -40,14 +40,20 @@ class Objects final : public Source {
   [[nodiscard]] bool cacheable() const override { return true; }
   [[nodiscard]] bool rereads_from_memory() const override { return false; }
   [[nodiscard]] bool waits() const override { return true; }
+  [[nodiscard]] bool is_far_and_new(std::int64_t /*row*/) const override { return true; }
   [[nodiscard]] std::optional<RowAnswer> Now(Ask /*ask*/, std::int64_t /*row*/,
                                              ScratchBuffer& /*buffer*/) const override {
     return std::nullopt;
   }
   void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const override {
+    FetchMetered(ask, rows, std::move(sink), nullptr);
+  }
+  [[nodiscard]] bool is_metered() const override { return true; }
+  void FetchMetered(Ask ask, std::span<const std::int64_t> rows, Sink sink,
+                    std::shared_ptr<remote::Meter> meter) const override {
     const auto shared = std::make_shared<const Sink>(std::move(sink));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      Begin({state_, shared, i, ask, {}, 0, 0}, rows[i]);
+      Begin({state_, shared, meter, i, ask, {}, 0, 0}, rows[i]);
     }
     if (state_->stopped) state_->client.Cancel(state_.get());  // Stop came in between
   }
@@ -81,6 +87,7 @@ class Objects final : public Source {
   struct Open {
     std::shared_ptr<State> state;
     std::shared_ptr<const Sink> sink;
+    std::shared_ptr<remote::Meter> meter;
     std::size_t index = 0;
     Ask ask = Ask::kBytes;
     remote::ObjectUrl url;
@@ -108,7 +115,8 @@ class Objects final : public Source {
   }
   static void Request(Open open) {
     State& state = *open.state;
-    ObjectRequest request{.store = state.store, .url = open.url, .owner = &state};
+    ObjectRequest request{
+        .store = state.store, .url = open.url, .owner = &state, .meter = open.meter};
     switch (open.ask) {
       case Ask::kIdentity:
         request.what = What::kHead;
@@ -148,11 +156,8 @@ class Objects final : public Source {
         answer.status = spec.status().WithContext(open.url.Name());
       }
     } else if (answer.status.ok()) {
-      // Without a version nobody knows whether it is the same content the next time.
-      const bool known = !came.version.empty();
-      answer.sample.content =
-          ContentIdentity::OfText(open.url.Name(), known ? came.version : MakeToken());
-      answer.valid_for = known ? open.state->valid_for : Duration(0);
+      answer.sample.content = IdentityOfObject(open.url, came.version);
+      answer.valid_for = came.version.empty() ? Duration(0) : open.state->valid_for;
       answer.sample.bytes = came.bytes;
       answer.hold = std::move(came.body);
     }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "dataworker/source/core/remembered_source.h"
 #include "dataworker/source/core/source_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -48,6 +49,22 @@ class ObjectsSource : public testing::Test {
   std::vector<std::string> names_ = {"a", "far", "../c"};
   BlobMap blobs_;
 };
+
+TEST_F(ObjectsSource, TheMeterPaysForAllThatIsReceived) {
+  auto source = Make({});
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  const auto remembered = Remembered(*std::move(source), Clock::Real());
+  EXPECT_TRUE(remembered->is_metered());
+  for (const Ask ask : {Ask::kIdentity, Ask::kSpec, Ask::kBytes}) {
+    const auto meter = std::make_shared<CountingMeter>();
+    const Answers answers(*remembered, ask, {1}, meter);  // its header is far from its start
+    const RowAnswer answer = answers.Wait(0);
+    ASSERT_TRUE(answer.status.ok()) << answer.status.ToString();
+    const auto read = static_cast<std::int64_t>(answer.bytes_read);
+    EXPECT_GT(meter->paid, read);
+    EXPECT_LT(meter->paid, read + 1000) << "heads";
+  }
+}
 
 TEST_F(ObjectsSource, EachVersionHasAnIdentityOfItsOwn) {
   const auto source = Make({{"valid_seconds", std::int64_t{7}}});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct ShardRow {
   std::uint64_t first;
   std::uint32_t size;
   std::int64_t label;
+  std::optional<wire::ZipMember> member = std::nullopt;  // all rows of a table have one, or none
 };
 struct TestShard {
   std::string name, version;
@@ -24,6 +26,7 @@ inline Bytes RangeTableOf(const std::string& root, const std::vector<TestShard>&
   std::vector<std::uint32_t> ends, version_ends, sizes;
   std::vector<std::uint64_t> row_ends, firsts;
   std::vector<std::int64_t> labels;
+  std::vector<wire::ZipMember> members;
   for (const TestShard& shard : shards) {
     pool += shard.name;
     versions += shard.version;
@@ -33,6 +36,7 @@ inline Bytes RangeTableOf(const std::string& root, const std::vector<TestShard>&
       firsts.push_back(row.first);
       sizes.push_back(row.size);
       labels.push_back(row.label);
+      if (row.member) members.push_back(*row.member);
     }
     row_ends.push_back(firsts.size());
   }
@@ -44,7 +48,8 @@ inline Bytes RangeTableOf(const std::string& root, const std::vector<TestShard>&
                                   .row_ends = row_ends,
                                   .firsts = firsts,
                                   .sizes = sizes,
-                                  .labels = labels});
+                                  .labels = labels,
+                                  .members = members});
 }
 
 }  // namespace headrace::dataworker

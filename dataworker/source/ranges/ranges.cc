@@ -8,13 +8,40 @@
 
 namespace headrace::dataworker {
 
-ContentIdentity IdentityOfRange(const ContentIdentity& shard, FileRange range) {
-  const std::uint64_t words[] = {shard.place[0], shard.place[1], range.first, range.size};
+namespace {
+
+constexpr const char* kMembers = "members";
+
+}  // namespace
+
+Result<OpenedRanges> OpenRanges(const SourceLeaf& leaf, const BlobLookup& blob) {
+  BlobContent bytes = blob(leaf.table);
+  if (!bytes) return NotFound("the range table of the plan is missing");
+  HR_TRY(wire::RangeTableView view, wire::RangeTableView::Open(*bytes));
+  const auto said = leaf.args.find(kMembers);
+  const bool has_members = said != leaf.args.end() && said->second == ArgValue(std::int64_t{1});
+  if (has_members != view.has_members() || (said != leaf.args.end() && !has_members)) {
+    return InvalidArgument("a range table whose leaf does not say what its ranges hold");
+  }
+  return OpenedRanges{std::move(bytes), std::move(view)};
+}
+
+SourceLeaf WithoutMembers(const SourceLeaf& leaf) {
+  SourceLeaf plain = leaf;
+  plain.args.erase(kMembers);
+  return plain;
+}
+
+ContentIdentity IdentityOfRange(const ContentIdentity& shard, FileRange range,
+                                const std::optional<wire::ZipMember>& member) {
+  std::vector<std::uint64_t> words = {shard.place[0], shard.place[1], range.first, range.size};
+  if (member) words.insert(words.end(), {member->packed_size, member->size, member->crc});
   const ByteSpan bytes = std::as_bytes(std::span(words));
   const Digest digest = DigestOf(std::span(&bytes, 1));
   ContentIdentity made;
   std::copy_n(digest.begin(), made.place.size(), made.place.begin());
   made.version = shard.version;
+  made.SetReach(shard.reach());
   return made;
 }
 

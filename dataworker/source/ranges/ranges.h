@@ -2,22 +2,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/file_witness.h"
 #include "dataworker/source/core/content_identity.h"
+#include "dataworker/source/core/source.h"
 #include "schemas/wire/range_table.h"
 
 // What sources of samples share that are ranges of shards. Pure.
 namespace headrace::dataworker {
+
+// The range table of a leaf, with the memory that it views. kNotFound: there is none. kInvalidArgument:
+// the leaf's argument "members" does not say whether its rows are members of zips. A worker that does
+// not know of members refuses the argument, where it would take their packed bytes for the samples.
+struct OpenedRanges {
+  BlobContent bytes;
+  wire::RangeTableView view;
+};
+[[nodiscard]] Result<OpenedRanges> OpenRanges(const SourceLeaf& leaf, const BlobLookup& blob);
+// The leaf without that argument.
+[[nodiscard]] SourceLeaf WithoutMembers(const SourceLeaf& leaf);
 
 // After a shard's name.
 inline constexpr const char* kChangedShard =
     " has changed since its samples were listed: open the data set again";
 
 // The identity of a range of a shard: another one where the shard is another or has another version.
-[[nodiscard]] ContentIdentity IdentityOfRange(const ContentIdentity& shard, FileRange range);
+// A member of a zip is identified by what it is unpacked to, too: nobody can say of another sample, or
+// of the packed bytes, that they are the same.
+[[nodiscard]] ContentIdentity IdentityOfRange(
+    const ContentIdentity& shard, FileRange range,
+    const std::optional<wire::ZipMember>& member = std::nullopt);
 
 // Neighbours in one shard that are read together.
 struct RangeRun {

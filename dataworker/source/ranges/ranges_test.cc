@@ -73,13 +73,15 @@ TEST(Ranges, EveryRowIsInExactlyOneRunThatHoldsIt) {
 }
 
 TEST(Ranges, AnIdentityDiffersWithTheShardItsVersionAndTheRange) {
-  const ContentIdentity shard = ContentIdentity::OfText("url", "v1");
+  const ContentIdentity shard = ContentIdentity::OfText("url", "v1", NameReach::kHost);
   const ContentIdentity base = IdentityOfRange(shard, {1, 2});
   EXPECT_EQ(base, IdentityOfRange(shard, {1, 2}));
   EXPECT_FALSE(base == IdentityOfRange(shard, {1, 3}));
   EXPECT_FALSE(base == IdentityOfRange(shard, {2, 2}));
-  EXPECT_FALSE(base == IdentityOfRange(ContentIdentity::OfText("else", "v1"), {1, 2}));
-  const ContentIdentity newer = IdentityOfRange(ContentIdentity::OfText("url", "v2"), {1, 2});
+  EXPECT_FALSE(base ==
+               IdentityOfRange(ContentIdentity::OfText("else", "v1", NameReach::kHost), {1, 2}));
+  const ContentIdentity newer =
+      IdentityOfRange(ContentIdentity::OfText("url", "v2", NameReach::kHost), {1, 2});
   EXPECT_FALSE(base == newer);
   EXPECT_EQ(base.place, newer.place) << "newer content replaces the older";
 }

@@ -90,6 +90,27 @@ def test_a_storm_changes_no_bit(photos, as_operator):
         assert_same(served(remote), expected)
 
 
+def test_a_first_epoch_asks_once_for_an_object(photos, as_operator):
+    """Without a HEAD before the GET, but for the first ones, which tell that the cache has none."""
+    objects = {
+        name.replace(".", f"-{copy}."): content
+        for name, content in objects_of(photos, "p/").items()
+        for copy in range(12)
+    }
+    with serve(Store(objects)) as store:
+        as_operator.setenv("AWS_ENDPOINT_URL", store.url)
+        as_operator.setenv("HEADRACE_CACHE", "64M")
+
+        def remote(loader):
+            return loader(headrace.open_dataset(f"s3://{BUCKET}/p", train_v1()), 4, num_workers=1)
+
+        served(remote, epochs=1)
+        asked = [line.split()[0] for line in store.queries if "list-type" not in line]
+        assert 16 <= asked.count("HEAD") <= len(objects) / 2, asked.count("HEAD")
+        whole = asked.count("GET") - store.parts  # the first bytes, which tell sizes, are others
+        assert len(objects) <= whole <= len(objects) + 20, whole
+
+
 @pytest.mark.parametrize("remember", [0, 3600])
 def test_an_object_that_changes_between_epochs_is_the_new_one(own_photos, as_operator, remember):
     """Unless the program says that versions may be remembered, and then the old one, never a mixture."""

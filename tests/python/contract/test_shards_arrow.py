@@ -82,3 +82,44 @@ def test_what_is_no_file_is_refused(table, tmp_path, photos):
     with pytest.raises(HeadraceError, match="has changed since"):
         own[0]
     assert DataLoader(own).dataset is own
+
+
+def test_parquet_files_give_the_bits_of_a_folder(photos, table, tmp_path, monkeypatch, capfd):
+    """By an Arrow copy that Hugging Face's own code makes, and makes again when a file has changed."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    rows = table[0]
+    rows.select(range(20)).to_parquet(tmp_path / "a-0.parquet")
+    rows.select(range(20, len(rows))).to_parquet(tmp_path / "a-1.parquet")
+    made = []
+
+    def make(loader):
+        dataset = headrace.open_dataset(tmp_path / "a-*.parquet", train_v1())
+        made.append(loader(dataset, 4, shuffle=True, num_workers=2))
+        return made[-1]
+
+    expected = stock(
+        lambda loader: loader(
+            vision.ImageFolder(photos, train_v1()), 4, shuffle=True, num_workers=2
+        )
+    )
+    assert_same(check(make), expected)
+    paths = state_of(made[-1]).report.samples_by_path
+    assert paths["local"] == 0, paths
+    assert f"read from an Arrow copy in {tmp_path}" in capfd.readouterr().err
+    rows.select(range(5)).to_parquet(tmp_path / "a-0.parquet")
+    again = headrace.open_dataset(str(tmp_path / "a-{0..1}.parquet"))
+    assert len(again) == len(rows) - 15
+    both = headrace.open_dataset({"mounts": [photos, str(tmp_path / "a-1.parquet")]})
+    assert both.classes == sorted({*vision.ImageFolder(photos).classes, *again.classes})
+    with pytest.raises(FileNotFoundError, match="no Parquet file called"):
+        headrace.open_dataset(tmp_path / "none-*.parquet")
+    with pytest.raises(ValueError, match="has to be on a disk"):
+        headrace.open_dataset("s3://bucket/a.parquet")
+
+
+def test_a_table_is_a_mount(photos, table):
+    dataset = headrace.open_dataset({"mounts": [photos, {"url": table[1]}]})
+    assert dataset.classes == sorted({*vision.ImageFolder(photos).classes, "0", "1", "2"})
+    assert dataset[len(dataset) - 1][1] == 2

@@ -39,17 +39,23 @@ class ObjectReader {
  public:
   ObjectReader(std::string base, std::string endpoint, std::string region, std::string addressing,
                bool anonymous) {
+    const bool is_named = !endpoint.empty() || base.starts_with("http");
     remote::StoreSpec spec{.base = std::move(base),
                            .endpoint = std::move(endpoint),
                            .region = std::move(region),
                            .addressing = std::move(addressing),
                            .anonymous = anonymous};
     store_ = std::make_shared<const remote::Store>(Check(remote::Store::Make(spec)));
-    // The program names the store, and runs with its user's rights. A redirect names others.
-    const remote::ObjectUrl url =
-        store_->s3() ? store_->BucketUrl("") : Check(store_->UrlOf(store_->base()));
-    client_ = std::make_unique<remote::ObjectClient>(Check(remote::OptionsOfProcess(
-        {std::string(url.tls ? "https://" : "http://").append(url.Authority())})));
+    // The program names the store, and runs with its user's rights. A redirect names others. AWS and GCS
+    // need no such word.
+    std::vector<std::string> allowed;
+    if (is_named) {
+      const remote::ObjectUrl url =
+          store_->s3() ? store_->BucketUrl("") : Check(store_->UrlOf(store_->base()));
+      allowed.push_back(std::string(url.tls ? "https://" : "http://").append(url.Authority()));
+    }
+    client_ =
+        std::make_unique<remote::ObjectClient>(Check(remote::OptionsOfProcess(std::move(allowed))));
   }
 
   [[nodiscard]] const std::string& base() const { return store_->base(); }

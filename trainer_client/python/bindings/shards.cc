@@ -13,6 +13,7 @@
 #include "trainer_client/python/bindings/blob.h"
 #include "trainer_client/python/bindings/errors.h"
 #include "trainer_client/shards/tar_scan.h"
+#include "trainer_client/shards/zip_scan.h"
 
 namespace nb = nanobind;
 
@@ -22,18 +23,23 @@ namespace {
 using client::SampleRules;
 using client::TarSamples;
 using client::TarScan;
+using client::ZipRules;
+using client::ZipSamples;
+using client::ZipScan;
 
 template <typename T>
 nb::bytes BytesOf(const T& items) {
   return nb::bytes(items.data(), items.size() * sizeof(*items.data()));
 }
 
-nb::object Wants(const TarScan& scan) {
+template <typename Scan>
+nb::object Wants(const Scan& scan) {
   const auto want = scan.wants();
   return want ? nb::object(nb::make_tuple(want->first, want->bytes)) : nb::none();
 }
 
-void Take(TarScan& scan, nb::handle bytes) {
+template <typename Scan>
+void Take(Scan& scan, nb::handle bytes) {
   const Blob held = BlobOfBuffer(bytes);
   Check(scan.Take(held.data));
 }
@@ -52,6 +58,18 @@ nb::dict Samples(const TarScan& scan) {
   made["targets"] = BytesOf(samples.targets);
   made["kept"] = BytesOf(samples.kept);
   made["kept_ends"] = BytesOf(samples.kept_ends);
+  return made;
+}
+
+nb::dict Members(const ZipScan& scan) {
+  if (scan.wants()) Raise(InvalidArgument("the zip's directory is not at its end"));
+  const ZipSamples& samples = scan.samples();
+  nb::dict made;
+  made["keys"] = BytesOf(samples.keys);
+  made["key_ends"] = BytesOf(samples.key_ends);
+  made["firsts"] = BytesOf(samples.firsts);
+  made["sizes"] = BytesOf(samples.sizes);
+  made["members"] = BytesOf(samples.members);
   return made;
 }
 
@@ -77,9 +95,10 @@ struct PackedTexts {
 
 BlobObject EncodeRangeTable(const std::string& root, const std::vector<std::string>& shards,
                             const std::vector<std::string>& versions, nb::handle row_ends,
-                            nb::handle firsts, nb::handle sizes, nb::handle labels) {
+                            nb::handle firsts, nb::handle sizes, nb::handle labels,
+                            nb::handle members) {
   const Blob held[] = {BlobOfBuffer(row_ends), BlobOfBuffer(firsts), BlobOfBuffer(sizes),
-                       BlobOfBuffer(labels)};
+                       BlobOfBuffer(labels), BlobOfBuffer(members)};
   const PackedTexts names(shards), states(versions);
   return BlobOfBytes(Check(wire::EncodeRangeTable({.root = root,
                                                    .shard_pool = names.pool,
@@ -89,7 +108,8 @@ BlobObject EncodeRangeTable(const std::string& root, const std::vector<std::stri
                                                    .row_ends = ItemsIn<std::uint64_t>(held[0]),
                                                    .firsts = ItemsIn<std::uint64_t>(held[1]),
                                                    .sizes = ItemsIn<std::uint32_t>(held[2]),
-                                                   .labels = ItemsIn<std::int64_t>(held[3])})));
+                                                   .labels = ItemsIn<std::int64_t>(held[3]),
+                                                   .members = ItemsIn<wire::ZipMember>(held[4])})));
 }
 
 }  // namespace
@@ -104,12 +124,23 @@ void AddShards(nb::module_& module) {
                 TarScan(size, SampleRules{std::move(images), std::move(targets), std::move(kept)});
           },
           nb::arg("size"), nb::arg("images"), nb::arg("targets"), nb::arg("kept"))
-      .def("wants", &Wants)
-      .def("take", &Take, nb::arg("bytes"))
+      .def("wants", &Wants<TarScan>)
+      .def("take", &Take<TarScan>, nb::arg("bytes"))
       .def("samples", &Samples);
+  nb::class_<ZipScan>(module, "ZipScan", nb::is_final())
+      .def(
+          "__init__",
+          [](ZipScan* self, std::uint64_t size, std::vector<std::string> images, std::string folder,
+             bool by_class) {
+            new (self) ZipScan(size, ZipRules{std::move(images), std::move(folder), by_class});
+          },
+          nb::arg("size"), nb::arg("images"), nb::arg("folder"), nb::arg("by_class"))
+      .def("wants", &Wants<ZipScan>)
+      .def("take", &Take<ZipScan>, nb::arg("bytes"))
+      .def("samples", &Members);
   module.def("encode_range_table", &EncodeRangeTable, nb::arg("root"), nb::arg("shards"),
              nb::arg("versions"), nb::arg("row_ends"), nb::arg("firsts"), nb::arg("sizes"),
-             nb::arg("labels"));
+             nb::arg("labels"), nb::arg("members"));
 }
 
 }  // namespace headrace::python

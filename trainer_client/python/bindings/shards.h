@@ -4,7 +4,7 @@
 
 namespace headrace::python {
 
-// TarScan, and the range table of samples in shards.
+// TarScan and ZipScan, and the range table of samples in shards.
 void AddShards(nanobind::module_& module);
 
 }  // namespace headrace::python

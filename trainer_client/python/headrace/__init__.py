@@ -3,7 +3,7 @@
     headrace run python train.py         nothing in train.py changes
     import headrace; headrace.install()  the same from inside a program
     headrace.DataLoader(...)             torch's DataLoader, with rng= and a resumable state
-    headrace.open_dataset("s3://...")    images in a bucket, as ImageFolder has them on disk
+    headrace.open_dataset("s3://...")    images in a bucket (or gs://), as ImageFolder has them on disk
     headrace.open_dataset("*.tar")       images in tars (WebDataset's layout), map-style
     @headrace.pure                       declares that a function or class keeps nothing
 

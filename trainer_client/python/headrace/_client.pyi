@@ -49,7 +49,7 @@ def encode_packed_file_table(root: str, pool: Buffer, ends: Buffer, labels: Buff
 
 @final
 class ObjectReader:
-    """Reads the objects below a base ("s3://bucket/prefix", "https://host/path") with this process's
+    """Reads the objects below a base ("s3://bucket/prefix", "gs://...", "https://host/path") with this process's
     AWS credentials. Its calls wait, without the GIL. Of one process: after a fork, make another."""
 
     def __init__(
@@ -84,6 +84,17 @@ class TarScan:
     def samples(self) -> dict[str, builtins.bytes]:
         """The arrays of TarSamples, as bytes."""
 
+class ZipScan:
+    """Lists a zip from its directory (trainer_client/shards/zip_scan.h). One thread at a time."""
+
+    def __init__(self, size: int, images: Sequence[str], folder: str, by_class: bool) -> None: ...
+    def wants(self) -> tuple[int, int] | None:
+        """Where bytes are wanted next, and how many at least. None: it is over."""
+    def take(self, bytes: Buffer) -> None:
+        """Raises HeadraceError and ValueError."""
+    def samples(self) -> dict[str, builtins.bytes]:
+        """The arrays of ZipSamples, as bytes."""
+
 def encode_range_table(
     root: str,
     shards: Sequence[str],
@@ -92,8 +103,10 @@ def encode_range_table(
     firsts: Buffer,
     sizes: Buffer,
     labels: Buffer,
+    members: Buffer,
 ) -> Blob:
-    """For the leaf's `table` (schemas/wire/range_table.h). Raises ValueError."""
+    """For the leaf's `table` (schemas/wire/range_table.h). `members`: three uint32 a row, or empty.
+    Raises ValueError."""
 
 def build_torch_exp(
     exp: Callable[[memoryview], Buffer], ranges: Sequence[tuple[float, float, bool]]

@@ -20,8 +20,10 @@ def leaf_of_shards(dataset: ShardDataset, seen: Fingerprint) -> Leaf:
     try:
         table = binding.encode_range_table(
             place.root, shards, list(index.versions), index.row_ends, index.firsts, index.sizes,
-            index.labels,
+            index.labels, index.members,
         )  # fmt: skip
     except ValueError as error:
         raise NotNative(f"{len(index)} samples are too many: {error}") from None
-    return Leaf(place.source, len(index), table, args=place.args())
+    # A worker that knows no members refuses them, in place of taking what is packed for the image.
+    args = place.args() | ({"members": 1} if len(index.members) else {})
+    return Leaf(place.source, len(index), table, args=args)

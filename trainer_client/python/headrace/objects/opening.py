@@ -7,7 +7,7 @@ from .folder import ObjectFolder
 from .listing import folders_of
 from .names import PackedNames
 from .order import by_class, joined
-from .store import Store, store_at
+from .store import Store, lists, store_at
 
 
 def open_folder(
@@ -23,8 +23,8 @@ def open_folder(
     anonymous: bool = False,
     remember: float = 0,
 ) -> ObjectFolder:
-    """The images below `url`, which is "s3://bucket/prefix" or "https://host/path": one folder for each
-    class, samples and order as torchvision's ImageFolder of a copy on disk.
+    """The images below `url`, which is "s3://bucket/prefix", "gs://bucket/prefix" or "https://host/path":
+    one folder for each class, samples and order as torchvision's ImageFolder of a copy on disk.
 
     A bucket is listed, unless `names` or `index` say which objects there are: names below `url`, or
     the name of an object that has one in each line. Over https one of them is needed.
@@ -44,7 +44,7 @@ def open_folder(
         raise ValueError("names and index both say which objects there are")
     if index is not None:
         names = _lines_of(store, index)
-    if names is None and not url.startswith("s3://"):
+    if names is None and not lists(url):
         raise ValueError("over https nobody lists the objects: names= or index= is needed")
     found = folders_of(store) if names is None else by_class(names)
     classes = _classes_of(store, found)

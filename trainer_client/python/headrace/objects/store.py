@@ -11,12 +11,17 @@ from ..native import binding
 class Store:
     """What plans and pickles say of a store: never a credential. As remote/store.h has it."""
 
-    base: str  # "s3://bucket/prefix/", "https://host/path/"
+    base: str  # "s3://bucket/prefix/", "gs://bucket/prefix/", "https://host/path/"
     endpoint: str = ""
     region: str = ""
     addressing: str = ""
     anonymous: bool = False
     valid_seconds: int = field(default=0, compare=False)  # see open_dataset's `remember`
+
+    @property
+    def prefix(self) -> str:
+        """Of the keys below the base of a bucket."""
+        return self.base.partition("://")[2].partition("/")[2]
 
     @property
     def reader(self) -> Any:
@@ -45,6 +50,11 @@ class Store:
 _readers: dict[tuple[int, Store], Any] = {}
 
 
+def lists(url: str) -> bool:
+    """It is a bucket, which tells what is in it."""
+    return url.startswith(("s3://", "gs://"))
+
+
 def store_at(
     url: str,
     endpoint: str | None,
@@ -53,7 +63,8 @@ def store_at(
     anonymous: bool,
     remember: float,
 ) -> Store:
-    """What is not said comes from the environment, as AWS's tools have it. Raises ValueError."""
+    """What is not said comes from the environment, as AWS's tools have it; of GCS nothing does but
+    credentials, since those settings are of another store. Raises ValueError."""
     if not 0 <= remember < 2**31:
         raise ValueError(f"remember is a number of seconds, not {remember}")
     environment = os.environ.get

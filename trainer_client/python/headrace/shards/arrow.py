@@ -1,14 +1,12 @@
 """Images in the Arrow files of a Hugging Face data set: its rows are ranges of these files."""
 
-import os
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .index import Array, Index, Part
+from .mapped import Mapping, mappings, place_of
 from .places import FilePlace
 
 _REMEDY = "save_to_disk() and load_from_disk() give one that is in files"
@@ -17,40 +15,6 @@ _REMEDY = "save_to_disk() and load_from_disk() give one that is in files"
 def is_huggingface(thing: Any) -> bool:
     datasets = sys.modules.get("datasets")
     return datasets is not None and isinstance(thing, datasets.Dataset)
-
-
-@dataclass
-class _Mapping:
-    """Of a file into this process, which is how Arrow reads it."""
-
-    begin: int
-    end: int
-    offset: int  # in the file
-    path: str
-    inode: int
-
-
-def _mappings() -> list[_Mapping]:
-    found = []
-    for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():
-        fields = line.split(maxsplit=5)
-        if len(fields) == 6 and fields[5].startswith("/"):
-            begin, _, end = fields[0].partition("-")
-            offset, inode = int(fields[2], 16), int(fields[4])
-            found.append(_Mapping(int(begin, 16), int(end, 16), offset, fields[5], inode))
-    return found
-
-
-def _place_of(mappings: list[_Mapping], address: int, size: int) -> tuple[str, int]:
-    """The file and the offset in it where memory lies. Raises ValueError."""
-    for one in mappings:
-        if one.begin <= address and address + size <= one.end:
-            if not os.path.exists(one.path) or os.stat(one.path).st_ino != one.inode:
-                raise ValueError(
-                    f"{one.path} was replaced since the data set was loaded: load it again"
-                )
-            return one.path, one.offset + address - one.begin
-    raise ValueError(f"the data set's images are in memory, not in files: {_REMEDY}")
 
 
 def _bytes_of(name: str, chunk: Any) -> Any:
@@ -70,7 +34,7 @@ def _bytes_of(name: str, chunk: Any) -> Any:
     return chunk
 
 
-def _ranges(chunk: Any, mappings: list[_Mapping]) -> tuple[str, Array, Array]:
+def _ranges(chunk: Any, found: list[Mapping]) -> tuple[str, Array, Array]:
     """File, beginnings and sizes of a chunk's rows. Raises ValueError."""
     import pyarrow as pa
 
@@ -78,7 +42,10 @@ def _ranges(chunk: Any, mappings: list[_Mapping]) -> tuple[str, Array, Array]:
     _, offsets, data = chunk.buffers()
     ends = np.frombuffer(offsets, kind, len(chunk) + 1, chunk.offset * kind.itemsize)
     ends = ends.astype(np.int64)
-    path, first = _place_of(mappings, data.address + int(ends[0]), int(ends[-1] - ends[0]))
+    place = place_of(found, data.address + int(ends[0]), int(ends[-1] - ends[0]))
+    if place is None:
+        raise ValueError(f"the data set's images are in memory, not in files: {_REMEDY}")
+    path, first = place
     firsts = (ends[:-1] - ends[0] + first).astype(np.uint64)
     sizes = np.diff(ends)
     if sizes.max(initial=0) > 0xFFFFFFFF:
@@ -115,11 +82,14 @@ def _labels(dataset: Any, target: str | None) -> Array:
     return np.asarray(column.cast(pa.int64()).to_numpy(), np.int64)
 
 
-def index_of_table(dataset: Any, image: str, target: str | None) -> tuple[Index, Array | None]:
-    """Where the images of all rows lie, and which row each index is; None: the same. An empty `image` or
-    `target` is found by its kind. Raises ValueError and OSError."""
+def index_of_table(
+    dataset: Any, image: str, target: str | None
+) -> tuple[Index, Array | None, list[str] | None]:
+    """Where the images of all rows lie; which row each index is, None: the same; what labels are called,
+    None: they have no names. An empty `image` or `target` is found by its kind. Raises ValueError and
+    OSError."""
     image, target = _columns(dataset, image, target)
-    labels, mappings, place = _labels(dataset, target), _mappings(), FilePlace()
+    labels, found, place = _labels(dataset, target), mappings(), FilePlace()
     shards: list[str] = []
     versions: list[str] = []
     parts: list[Part] = []
@@ -128,7 +98,7 @@ def index_of_table(dataset: Any, image: str, target: str | None) -> tuple[Index,
     for chunk in dataset.data.table.column(image).chunks:
         if not len(chunk):
             continue
-        path, firsts, sizes = _ranges(_bytes_of(image, chunk), mappings)
+        path, firsts, sizes = _ranges(_bytes_of(image, chunk), found)
         if path not in known:
             with place.open(path) as reader:
                 known[path] = reader.version
@@ -146,4 +116,9 @@ def index_of_table(dataset: Any, image: str, target: str | None) -> tuple[Index,
         raise FileNotFoundError("the data set has no rows")
     indices = dataset._indices
     rows = None if indices is None else indices.column(0).to_numpy().astype(np.int64)
-    return Index(shards, versions, parts), rows
+    return Index(shards, versions, parts), rows, _names_of(dataset, target)
+
+
+def _names_of(dataset: Any, target: str | None) -> list[str] | None:
+    names = None if target is None else getattr(dataset.features[target], "names", None)
+    return None if names is None else list(names)

@@ -7,7 +7,9 @@ from typing import Any
 
 from torch.utils.data import Dataset
 
+from ..errors import HeadraceError
 from .index import Array, Index
+from .members import unpacked
 from .places import Place
 from .rules import target_of
 
@@ -22,13 +24,19 @@ class ShardDataset(Dataset[Any]):
         index: Index,
         transform: Callable[..., Any] | None = None,
         target_transform: Callable[..., Any] | None = None,
+        classes: list[str] | None = None,
     ) -> None:
+        """`classes`: what labels are called; None: they have no names."""
         self.place, self.index = place, index
+        if classes is not None:
+            self.classes = classes
+            self.class_to_idx = {name: i for i, name in enumerate(classes)}
         self.transform, self.target_transform = transform, target_transform
 
     @property
     def keys(self) -> Any:
-        """What its members are called up to the first point, for each sample: a sequence of str."""
+        """What each sample is called, a sequence of str. Of a tar: its members' names up to the first
+        point; of a zip and of LMDB: the member's name, the key."""
         return self.index.keys
 
     @property
@@ -52,10 +60,13 @@ class ShardDataset(Dataset[Any]):
         def read(firsts: Array, sizes: Array) -> bytes:
             return self.place.read(name, version, int(firsts[row]), int(sizes[row]))
 
+        data = read(of.firsts, of.sizes)
         try:
-            with Image.open(io.BytesIO(read(of.firsts, of.sizes))) as image:
+            if (member := of.member(row)) is not None:
+                data = unpacked(data, *member)
+            with Image.open(io.BytesIO(data)) as image:
                 sample: Any = image.convert("RGB")
-        except (UnidentifiedImageError, SyntaxError) as error:
+        except (UnidentifiedImageError, SyntaxError, HeadraceError) as error:
             raise type(error)(f"{name}, sample '{of.keys[row]}': {error}") from error
         if len(of.labels) == len(of):
             target: Any = int(of.labels[row])

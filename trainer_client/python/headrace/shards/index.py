@@ -1,9 +1,10 @@
 """Where each sample of a data set lies in its shards, in few bytes a sample."""
 
+import copy
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -27,12 +28,15 @@ class Part:
     target_firsts: Array  # uint64; empty: they are labels
     target_sizes: Array  # uint32; likewise
     target: str  # what targets are called: "json"; empty: there are none
+    # uint32, three a sample: packed size, size and CRC-32 of a zip's member. Empty: a range is the image.
+    members: Array = field(default_factory=lambda: np.empty(0, np.uint32))
 
     def __len__(self) -> int:
         return len(self.firsts)
 
 
 _ARRAYS = [one.name for one in fields(Part) if one.name != "target"]
+_JOINED = [name for name in _ARRAYS if name not in ("keys", "key_ends")]
 
 
 class Index:
@@ -51,7 +55,7 @@ class Index:
         self.shards, self.versions = tuple(shards), tuple(versions)
         self.row_ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
         self.keys = PackedNames.joined([PackedNames(part.keys, part.key_ends) for part in parts])
-        for name in ("firsts", "sizes", "labels", "target_firsts", "target_sizes"):
+        for name in _JOINED:
             joined = np.concatenate([getattr(part, name) for part in parts])
             joined.flags.writeable = False
             setattr(self, name, joined)
@@ -61,14 +65,29 @@ class Index:
     labels: Array
     target_firsts: Array
     target_sizes: Array
+    members: Array
 
     def __len__(self) -> int:
         return len(self.firsts)
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.firsts, self.sizes, self.labels, self.target_firsts, self.target_sizes)
-        return sum(one.nbytes for one in arrays) + self.keys.pool.nbytes + self.keys.ends.nbytes
+        arrays: list[Array] = [getattr(self, name) for name in _JOINED]
+        arrays += [self.keys.pool, self.keys.ends]
+        return sum(one.nbytes for one in arrays)
+
+    def member(self, row: int) -> tuple[int, int, int] | None:
+        """Packed size, size and CRC-32 of a zip's member; None: its range is the image."""
+        if not len(self.members):
+            return None
+        packed_size, size, crc = self.members[3 * row : 3 * row + 3].tolist()
+        return packed_size, size, crc
+
+    def with_labels(self, labels: Array) -> "Index":
+        made = copy.copy(self)
+        labels.flags.writeable = False
+        made.labels = labels
+        return made
 
     def shard_of(self, row: int) -> int:
         return int(np.searchsorted(self.row_ends, row, side="right"))
@@ -80,7 +99,7 @@ class KeptIndex:
 
     def __init__(self, folder: str | os.PathLike[str], root: str, rules: str) -> None:
         """`rules`: of all that decides which parts a shard has."""
-        name = hashlib.sha256(f"1\n{root}\n{rules}".encode()).hexdigest()[:32]
+        name = hashlib.sha256(f"2\n{root}\n{rules}".encode()).hexdigest()[:32]
         self._file = Path(folder) / f"{name}.npz"
 
     def load(self) -> dict[tuple[str, str], Part]:

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from ..errors import HeadraceError
 from ..native import binding
+from .formats import Format
 from .index import Index, KeptIndex, Part
 from .places import Place, Reader
-from .rules import Rules, part_of
 
 # Of a store each question takes a round trip, in which some MiB come.
 _AT_A_TIME = 16
@@ -26,9 +27,8 @@ def window(near: bool, wanted: int, jump: int, last: int) -> int:
     return max(wanted, min(2 * last, most) if goes_on else first)
 
 
-def tar_part(reader: Reader, near: bool, rules: Rules) -> Part:
-    """Raises HeadraceError, which names the shard."""
-    scan = binding.TarScan(reader.size, list(rules.images), list(rules.targets), rules.kept)
+def scanned(reader: Reader, near: bool, scan: Any) -> dict[str, bytes]:
+    """What a TarScan or ZipScan of the shard finds. Raises HeadraceError, which names the shard."""
     end = last = 0
     while (want := scan.wants()) is not None:
         first, wanted = want
@@ -41,14 +41,16 @@ def tar_part(reader: Reader, near: bool, rules: Rules) -> Part:
         except binding.HeadraceError as error:
             raise HeadraceError(f"{reader.name}: {error}") from None
         end, last = first + len(data), len(data)
-    return part_of(reader.name, scan.samples(), rules)
+    found: dict[str, bytes] = scan.samples()
+    return found
 
 
 def index_of(
-    place: Place, shards: Sequence[str], rules: Rules, folder: str | os.PathLike[str] | None
-) -> Index:
-    """Raises HeadraceError, OSError and ValueError; they name the shard."""
-    kept = None if folder is None else KeptIndex(folder, place.root, rules.text)
+    place: Place, shards: Sequence[str], form: Format, folder: str | os.PathLike[str] | None
+) -> tuple[Index, list[str] | None]:
+    """The samples, and the names of their classes, if these have names. Raises HeadraceError, OSError and
+    ValueError; they name the shard."""
+    kept = None if folder is None else KeptIndex(folder, place.root, form.text)
     known = {} if kept is None else kept.load()
 
     def listed(name: str) -> tuple[str, Part]:
@@ -57,7 +59,7 @@ def index_of(
             if (part := known.get((name, version))) is not None:
                 return version, part
         with place.open(name) as reader:
-            part = tar_part(reader, place.near, rules)
+            part = form.part(reader, place.near)
         return reader.version, part
 
     with ThreadPoolExecutor(2 if place.near else _AT_A_TIME) as pool:
@@ -68,4 +70,5 @@ def index_of(
             (name, version) not in known for name, version in zip(shards, versions, strict=True)
         ):
             kept.save(shards, versions, parts)
-    return Index(shards, versions, parts)
+    parts, classes = form.labelled(shards, parts)
+    return Index(shards, versions, parts), classes

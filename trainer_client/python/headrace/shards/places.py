@@ -2,6 +2,7 @@
 
 import glob
 import os
+import stat
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import HeadraceError
 from ..objects.listing import pages
-from ..objects.store import Store
+from ..objects.store import Store, lists
 from .naming import plain_start
 
 # A change within one step of the clock for files leaves a file's time as it is. Steps take 10 ms or less.
@@ -84,6 +85,9 @@ class _FileReader:
     def __enter__(self) -> "_FileReader":
         self._fd = os.open(self.name, _READ)
         state = os.fstat(self._fd)
+        if not stat.S_ISREG(state.st_mode):
+            os.close(self._fd)
+            raise HeadraceError(f"{self.name} is no regular file")
         while 0 <= time.time_ns() - state.st_mtime_ns < _STEP_NS:
             time.sleep(_STEP_NS / 1e9)
             state = os.fstat(self._fd)
@@ -172,9 +176,9 @@ class StorePlace:
         return self.store.args()
 
     def named(self, pattern: str) -> list[str]:
-        if not pattern.startswith("s3://"):
+        if not lists(pattern):
             raise ValueError(f"{pattern}: over https nobody lists the objects; name each shard")
-        scheme_and_bucket = pattern[: pattern.index("/", len("s3://")) + 1]
+        scheme_and_bucket = pattern[: pattern.index("/", pattern.index("://") + 3) + 1]
         wanted = pattern[len(scheme_and_bucket) :]
         found = pages(self.store, plain_start(wanted))
         names = [name for page in found for name in page.names]

@@ -24,7 +24,7 @@ class Rules:
     @classmethod
     def of(cls, image: str, target: str | None, label: Callable[[Any], int] | None) -> "Rules":
         """Raises ValueError."""
-        images, targets = _endings(image), _endings(target or "")
+        images, targets = endings(image), endings(target or "")
         if not images:
             raise ValueError("image= names no ending")
         if label is not None and len(targets) != 1:
@@ -43,7 +43,7 @@ class Rules:
         return f"{';'.join(self.images)}\n{';'.join(self.targets)}\n{self.kept}"
 
 
-def _endings(text: str) -> tuple[str, ...]:
+def endings(text: str) -> tuple[str, ...]:
     return tuple(one.strip().lstrip(".").lower() for one in text.split(";") if one.strip())
 
 

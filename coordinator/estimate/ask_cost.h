@@ -1,0 +1,23 @@
+#pragma once
+
+// Whether samples are worth asking a worker on another host for. Pure.
+namespace headrace::coordinator {
+
+// Seconds for an entry of so many bytes from a worker of another host, with the CPU time of both sides:
+//
+//   100 us + bytes * (0.5 ns + 1 / link)
+//
+// Source: docs/adr/0053-one-cache.md, measured: the question, and 0.3 ms for 600 kB. The link is taken to be
+// kLink.
+[[nodiscard]] double AskSeconds(double entry_bytes);
+constexpr double kLink = 1.25e9;  // bytes/s: 10 Gbit/s
+
+// The other way must be this many times as cheap before it is taken: what is cached lies elsewhere then.
+constexpr double kAskGain = 1.5;
+
+// `make_s`: seconds to read a sample at its source, and core-seconds to make its entry; 0: not measured.
+// What is not measured is asked for: a read of a store takes longer as a rule. `asks`: whether it is so
+// now.
+[[nodiscard]] bool WorthAsking(double make_s, double entry_bytes, bool asks);
+
+}  // namespace headrace::coordinator

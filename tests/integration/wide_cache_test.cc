@@ -1,0 +1,81 @@
+// One cache over hosts, for samples whose names hold on all of them.
+#include <cmath>
+#include <string>
+
+#include "tests/integration/pool_cache_fixture.h"
+#include "tests/integration/store_of_files.h"
+
+namespace headrace::testing_support {
+namespace {
+
+class WideCacheTest : public PoolCacheTest {
+ protected:
+  // Four workers on four hosts. `store`: the pictures are objects in a store.
+  World::Options OnHosts(double share, bool store) {
+    World::Options options = Options(share);
+    options.hosts = kWorkers;
+    if (store) {
+      options.sources = &sources_;
+      folder_.plan.leaves[0].source = "objects";
+      folder_.plan.leaves[0].args["base"] = std::string("s3://pictures/");
+    }
+    return options;
+  }
+  // Bytes in all caches, in parts of what the pictures take.
+  static double Used(const World& world) {
+    double bytes = 0;
+    for (std::size_t i = 0; i < kWorkers; ++i) {
+      bytes += static_cast<double>(world.CacheOf(i).bytes);
+    }
+    return bytes / kAll;
+  }
+  const dataworker::SourceRegistry sources_ = StoreOfFiles::Registry();
+};
+
+class WideCacheShareTest : public WideCacheTest, public testing::WithParamInterface<double> {};
+
+TEST_P(WideCacheShareTest, AnyHostHitsWhatAnyHostKeeps) {
+  World world(OnHosts(GetParam(), true));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  world.AwaitOwners();  // what is made before that may be kept twice
+  EXPECT_LT(Epoch(*session), 0.02);
+  // Meanwhile the coordinator may find that encoded bytes are worth more, of which more fit.
+  const double used = 0.85 * GetParam();
+  int settled = 0;
+  for (int epoch = 0; epoch < kEpochs && settled < 3; ++epoch) {
+    const double cached = Entries(world) / kSamples, hits = Epoch(*session);
+    const bool full = Used(world) > used || cached > 0.97;
+    settled = full && std::abs(hits - cached) < 0.02 ? settled + 1 : 0;
+    ASSERT_LE(cached, 1) << "each sample is kept once";
+  }
+  EXPECT_EQ(settled, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, WideCacheShareTest, testing::Values(0.1, 1.2),
+                         [](const auto& share) {
+                           return "Percent" + std::to_string(std::lround(share.param * 100));
+                         });
+
+// Their device and inode may be another file's there.
+TEST_F(WideCacheTest, FilesAreSharedWithNoOtherHost) {
+  World world(OnHosts(1.2, false));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  double hits = 0;
+  for (int epoch = 0; epoch < 12; ++epoch) hits = Epoch(*session);
+  EXPECT_NEAR(hits, 0.3, 0.1) << "each host hits its own 30 percent";
+}
+
+TEST_F(WideCacheTest, AHostThatIsLostTakesItsPartAlone) {
+  World world(OnHosts(2, true));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  double warm = 0;
+  for (int epoch = 0; epoch < kEpochs && warm < 0.97; ++epoch) warm = Epoch(*session);
+  ASSERT_GE(warm, 0.97);
+  const double kept = Epoch(*session, [&](const Batch& batch) {
+    if (batch.batch == 20) world.KillWorker(0);
+  });
+  EXPECT_GT(kept, 0.65);
+}
+
+}  // namespace
+}  // namespace headrace::testing_support

@@ -1,0 +1,127 @@
+"""`headrace datasets warm|pin|unpin|drop` against real processes: what they say is what the caches have."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from support.headrace_program import (
+    HEADRACE,
+    clean_environment,
+    coordinator,
+    free_address,
+    ready_workers,
+    refused,
+    running,
+    wait_for,
+    wait_for_answer,
+)
+from support.headrace_program import headrace as command
+from support.photos import encode_photo
+
+PHOTOS = 48
+# Reads a few batches of a long epoch, and then stands still with its loader open.
+PROGRAM = """
+    import sys
+    from support.pipelines import train_v1
+    from torch.utils.data import DataLoader
+    from torchvision import datasets
+    data = datasets.ImageFolder(sys.argv[1], train_v1())
+    batches = iter(DataLoader(data, 2, num_workers=1, prefetch_factor=2))
+    next(batches)
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def photos(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos" / "a"
+    folder.mkdir(parents=True)
+    for i in range(PHOTOS):  # entries above 64 KiB: workers share them
+        (folder / f"{i}.jpg").write_bytes(encode_photo(160, 192, i))
+    return folder.parent
+
+
+@contextlib.contextmanager
+def trainer(tmp_path: Path, address: str) -> Iterator[subprocess.Popen]:
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(PROGRAM))
+    run = [HEADRACE, "run", "--coordinator", address, "--remote-only", sys.executable]
+    started = subprocess.Popen(
+        [*run, str(file), str(tmp_path / "photos")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=clean_environment(PYTHONPATH=os.pathsep.join(sys.path), OMP_NUM_THREADS="1"),
+    )
+    with started:
+        try:
+            assert started.stdout.readline() == "ready\n"
+            yield started
+        finally:
+            started.kill()
+
+
+def shown(address: str) -> dict:
+    """The one data set of the coordinator; {}: there is none."""
+    answer = command("datasets", "--json", "--coordinator", address)
+    assert answer.returncode == 0, answer.stderr
+    (dataset,) = json.loads(answer.stdout)["datasets"] or [{}]
+    return dataset
+
+
+def entries(address: str) -> int:
+    answer = command("cache", "--json", "--coordinator", address)
+    workers = json.loads(answer.stdout)["workers"]
+    return sum(tier["entries"] for worker in workers for tier in worker["tiers"])
+
+
+def order(address: str, *words: str) -> dict:
+    answer = command("datasets", *words, "--json", "--coordinator", address)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+def test_a_data_set_is_warmed_pinned_over_a_restart_and_dropped(tmp_path):
+    photos(tmp_path)
+    address = free_address()
+    serve = ("--listen", address, "--heartbeat-ms", "200", "--state-dir", str(tmp_path / "state"))
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(coordinator(*serve))
+        wait_for_answer(address)
+        for _ in range(2):
+            words = ("--coordinator", address, "--threads", "1", "--cache", "32M")
+            stack.enter_context(running("worker", *words, HEADRACE_LOG="error"))
+        wait_for(lambda: len(ready_workers(address)) == 2, "workers")
+        with trainer(tmp_path, address):
+            name = wait_for(lambda: shown(address).get("name"), "data set")
+            refused(
+                command("datasets", "warm", "other", "--coordinator", address), "no data set other"
+            )
+            wait_for(lambda: shown(address)["quota_bytes"] > 0, "quota")
+            assert entries(address) < PHOTOS / 2  # the trainer has not asked for more
+            assert order(address, "warm", name)["name"] == name
+            # Quotas of two megabytes are filled in pieces of one.
+            wait_for(lambda: entries(address) > PHOTOS / 2, "most of it")
+            assert order(address, "pin", name)["workers_left"] == 0
+            assert shown(address)["pinned"]
+        wait_for(lambda: shown(address)["phase"] == "no job", "end of the job", 40)
+        there = entries(address)
+        assert there > PHOTOS / 2
+        first.kill()
+        first.wait()
+        stack.enter_context(coordinator(*serve))
+        wait_for_answer(address)
+        wait_for(lambda: entries(address) == there, "workers again, with all that they had", 40)
+        assert shown(address)["pinned"]
+        refused(command("datasets", "drop", name, "--coordinator", address), "is pinned")
+        refused(command("datasets", "warm", name, "--coordinator", address), "no job reads it now")
+        order(address, "unpin", name)
+        dropped = order(address, "drop", shown(address)["dataset"])
+        assert (dropped["workers"], dropped["workers_left"]) == (2, 0)
+        wait_for(lambda: entries(address) == 0, "nothing")
+        assert shown(address) == {}
