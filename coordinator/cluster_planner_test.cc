@@ -1,90 +1,9 @@
-#include "coordinator/cluster_planner.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <random>
-
-#include "base/check.h"
+#include "coordinator/cluster_planner_fixture.h"
 
 namespace headrace::coordinator {
 namespace {
 
 using testing::SizeIs;
-
-// A state made by hand: jobs with known terms on workers.
-class ClusterPlannerTest : public testing::Test {
- protected:
-  ClusterPlannerTest() {
-    RegisterPolicies(policies_);
-    rules_.policy = policies_.Find("utilization");
-  }
-
-  void Apply(const Update& update) {
-    const Status applied = state_.Apply(update);
-    HR_CHECK(applied.ok());
-  }
-  WorkerId Worker(int cores, const std::string& host = "pool", std::uint64_t cache_bytes = 0,
-                  std::uint32_t millicores = 0) {
-    AddWorker add;
-    add.token = "worker-token-" + std::to_string(state_.next_worker().value);
-    add.info.worker = state_.next_worker();
-    add.info.cores = cores;
-    add.info.millicores = millicores;
-    add.info.host = {host, host, 0, 1};
-    add.info.cache_bytes = cache_bytes;
-    Apply(add);
-    Report(add.info.worker, {});
-    return add.info.worker;
-  }
-  JobId Job(AddJob add = {}) {
-    add.job = state_.next_job();
-    add.consumer = state_.next_consumer();
-    add.token = "job-token-" + std::to_string(add.job.value);
-    if (add.host.hostname.empty()) add.host = {"home", "home", 0, 1};
-    Apply(add);
-    return add.job;
-  }
-  void Report(WorkerId worker, std::vector<wire::JobUsage> usage) {
-    wire::WorkerHeartbeat beat;
-    beat.worker = worker;
-    beat.usage = std::move(usage);
-    Apply(ReportWorker{{}, std::move(beat)});
-  }
-  // Makes the client's report for one second: 100% of `rate` would take `rate * cost` cores.
-  void Report(JobId job, double rate, double cost, double bytes = 0) {
-    wire::SessionLoad& load = loads_[job];
-    load.session = SessionId(job.value);
-    load.samples += static_cast<std::uint64_t>(rate);
-    load.step_ns += 1'000'000'000;
-    load.miss_samples += static_cast<std::uint64_t>(rate);
-    load.miss_cpu_ns += static_cast<std::uint64_t>(rate * cost * 1e9);
-    load.source_bytes += static_cast<std::uint64_t>(rate * bytes);
-    Apply(SeeConsumer{job, {}, {load}, true});
-  }
-  void EndPeriod() { Apply(coordinator::EndPeriod{}); }
-  // Plans, applies the plan, and returns it.
-  ClusterPlan Plan() {
-    ClusterPlan plan = MakePlan(rules_, state_);
-    for (const JobPlan& each : plan.jobs) {
-      std::vector<WorkerId> workers;
-      for (const auto& [id, grant] : each.grants) workers.push_back(id);
-      Apply(SetLeases{each.job, state_.FindJob(each.job)->generation + 1, workers});
-      Apply(SetGrants{each.job, each.grants, each.reason});
-    }
-    return plan;
-  }
-  static double Cores(const JobPlan& plan) {
-    double sum = 0;
-    for (const auto& [id, grant] : plan.grants) sum += grant.millicores / 1000.0;
-    return sum;
-  }
-
-  PolicyRegistry policies_;
-  PlanRules rules_;
-  State state_;
-  std::map<JobId, wire::SessionLoad> loads_;
-};
 
 TEST_F(ClusterPlannerTest, AnUnknownJobStartsWithWhatThereIs) {
   Worker(4);
@@ -174,58 +93,6 @@ TEST_F(ClusterPlannerTest, WithoutWorkersItSaysSo) {
   EXPECT_EQ(Plan().jobs[0].reason, "no worker");
 }
 
-TEST_F(ClusterPlannerTest, TheSourceIsDividedAndLimited) {
-  const WorkerId worker = Worker(8);
-  rules_.source_rate = 1e6;
-  const JobId a = Job(), b = Job();
-  Report(a, 100, 0.01, 1e4);  // 1 MB/s each
-  Report(b, 100, 0.01, 1e4);
-  EndPeriod();
-  const ClusterPlan plan = Plan();
-  const auto limit = [&](std::size_t i) {
-    return static_cast<double>(plan.jobs[i].grants.at(worker).source_bytes_per_second);
-  };
-  EXPECT_LE(limit(0) + limit(1), 1e6);
-  EXPECT_GE(limit(0) + limit(1), 0.98e6);
-  EXPECT_GT(limit(1), 0);
-}
-
-// What must be read of a batch depends on what is cached, and any worker may be given it.
-TEST_F(ClusterPlannerTest, WorkersGetPartsOfTheSourceByWhatTheyRead) {
-  const WorkerId one = Worker(1), two = Worker(1);
-  rules_.source_rate = 1e6;
-  const JobId job = Job();
-  Report(job, 150, 0.01, 1e4);
-  EndPeriod();
-  Plan();
-  const auto report = [&](WorkerId worker, int second, std::uint64_t bytes, std::uint64_t held_ns) {
-    wire::WorkerHeartbeat beat;
-    beat.worker = worker;
-    beat.usage.push_back({.job = job, .source_bytes = bytes, .limited_ns = held_ns});
-    Apply(ReportWorker{SteadyTime() + std::chrono::seconds(second), std::move(beat)});
-  };
-  for (const int second : {1, 2, 3}) {
-    report(one, second, static_cast<std::uint64_t>(second) * 100'000, 0);
-    report(two, second, static_cast<std::uint64_t>(second) * 500'000,
-           static_cast<std::uint64_t>(second) * 900'000'000);
-  }
-  const auto grants = Plan().jobs[0].grants;
-  EXPECT_NEAR(static_cast<double>(grants.at(one).source_bytes_per_second), 125e3, 2e3);
-  EXPECT_NEAR(static_cast<double>(grants.at(two).source_bytes_per_second), 875e3, 9e3);
-}
-
-TEST_F(ClusterPlannerTest, AJobWhoseNeedIsMetHasRoomForBatchesThatReadMore) {
-  const WorkerId worker = Worker(8);
-  rules_.source_rate = 1e6;
-  const JobId met = Job(), open = Job();
-  Report(met, 10, 0.01, 1e4);  // 100 kB/s
-  Report(open, 1000, 0.001, 1e4);
-  EndPeriod();
-  const ClusterPlan plan = Plan();
-  EXPECT_GT(plan.jobs[0].grants.at(worker).source_bytes_per_second, 115'000U);
-  EXPECT_GT(plan.jobs[1].grants.at(worker).source_bytes_per_second, 850'000U);
-}
-
 // A container may have a part of a core.
 TEST_F(ClusterPlannerTest, PartsOfCoresCount) {
   std::vector<WorkerId> workers;
@@ -235,65 +102,6 @@ TEST_F(ClusterPlannerTest, PartsOfCoresCount) {
   const ClusterPlan plan = Plan();
   for (const WorkerId worker : workers) {
     EXPECT_EQ(plan.jobs[0].grants.at(worker).millicores, 200U);
-  }
-}
-
-TEST_F(ClusterPlannerTest, WhoIsNotKnownToReadMayShowThatItDoes) {
-  const WorkerId worker = Worker(8);
-  rules_.source_rate = 1e6;
-  const JobId reads = Job(), hits = Job();
-  Report(reads, 100, 0.01, 1e4);
-  Report(hits, 100, 0.01, 0);
-  EndPeriod();
-  Job();
-  const ClusterPlan plan = Plan();
-  const auto limit = [&](std::size_t i) {
-    return static_cast<double>(plan.jobs[i].grants.at(worker).source_bytes_per_second);
-  };
-  // The first one gives a part of what the policy gave it: there is no more.
-  const double sum = limit(0) + limit(1) + limit(2);
-  EXPECT_LE(sum, 1e6);
-  EXPECT_GE(sum, 0.98e6);
-  EXPECT_NEAR(limit(2) / limit(0), 1.0 / 3, 1e-3);
-  EXPECT_NEAR(limit(1) / limit(0), 1.0 / 30, 1e-3);
-}
-
-// Workers share one store: whatever moves between them, together they have no more than there is.
-TEST_F(ClusterPlannerTest, TheLimitsOfAllWorkersNeverExceedTheSourceOrATenantsQuota) {
-  std::mt19937 random(20261128);
-  rules_.source_rate = 1e8;
-  Tenant small{"small"};
-  small.quota.source_rate = 1e7;
-  rules_.tenants = {small};
-  std::vector<WorkerId> workers = {Worker(4)};
-  std::vector<JobId> jobs;
-  for (int round = 0; round < 150; ++round) {
-    if (random() % 4 == 0) workers.push_back(Worker(1 + static_cast<int>(random() % 8)));
-    if (workers.size() > 2 && random() % 4 == 0) {
-      const std::size_t lost = random() % workers.size();
-      Apply(RemoveWorker{workers[lost]});
-      workers.erase(workers.begin() + static_cast<std::ptrdiff_t>(lost));
-    }
-    if (random() % 3 == 0 && jobs.size() < 12) {
-      AddJob add;
-      if (random() % 2 == 0) add.tenant = "small";
-      jobs.push_back(Job(add));
-    }
-    for (const JobId job : jobs) {
-      if (random() % 4 != 0) Report(job, 100.0 + random() % 900, 1e-4, random() % 2 * 1e6);
-    }
-    EndPeriod();
-    double all = 0, of_small = 0;
-    for (const JobPlan& each : Plan().jobs) {
-      for (const auto& [id, grant] : each.grants) {
-        ASSERT_GT(grant.source_bytes_per_second, 0U);
-        const auto limit = static_cast<double>(grant.source_bytes_per_second);
-        all += limit;
-        if (state_.FindJob(each.job)->spec.tenant == "small") of_small += limit;
-      }
-    }
-    ASSERT_LE(all, rules_.source_rate + 100) << "in round " << round;  // each has a byte at least
-    ASSERT_LE(of_small, small.quota.source_rate + 100) << "in round " << round;
   }
 }
 

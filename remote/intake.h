@@ -13,8 +13,7 @@ namespace headrace::remote {
 
 // What one transfer receives, at the cost of its meter: heads, bodies of errors and of vain tries too.
 // It also keeps the transfer's time, since time for which bytes were there and not read is not the
-// store's. The
-// client's thread.
+// store's. The client's thread.
 class Intake {
  public:
   // `buffer`: as ReceiveWindow's.

@@ -1,3 +1,4 @@
+// This file is long because one class takes a request from its line to its answer.
 #include "remote/transfer_loop.h"
 
 #include <algorithm>

@@ -67,7 +67,7 @@ def measured(args: argparse.Namespace, hungry: clusters.Trainer, light: clusters
         trainer.go()
     rates = []
     for trainer in (hungry, light):
-        # Behind the first quarter: what was made while it waited for the others is used up.
+        # After the first quarter: what was made while it waited for the others is used up.
         begin = args.seconds / 4
         steps = clusters.steps_between(trainer.result(), begin, args.seconds)
         rates.append(steps / (args.seconds - begin))

@@ -26,9 +26,9 @@ Result<TensorSpec> AdmitPicture(const BatchWork& work, const CompiledPlan::Locat
 class BatchWork::RestOfUnit final : public Work {
  public:
   RestOfUnit(std::shared_ptr<BatchWork> batch, Unit unit)
-      : Work(1, batch->iteration()), batch_(std::move(batch)), unit_(std::move(unit)) {}
-
-  [[nodiscard]] bool asks_before_reads() const override { return true; }
+      : Work(1, batch->iteration(), Reads::kAsked),
+        batch_(std::move(batch)),
+        unit_(std::move(unit)) {}
 
  protected:
   void Run(std::int64_t /*unit*/, ThreadContext& context) override {
@@ -45,7 +45,8 @@ class BatchWork::RestOfUnit final : public Work {
 };
 
 BatchWork::BatchWork(Setup setup, OnDone on_done)
-    : Work(static_cast<std::int64_t>(PositionsOf(setup.request).size()), setup.request.iteration),
+    : Work(static_cast<std::int64_t>(PositionsOf(setup.request).size()), setup.request.iteration,
+           Reads::kAsked),
       setup_(std::move(setup)),
       on_done_(std::move(on_done)),
       positions_(PositionsOf(setup_.request)),

@@ -61,8 +61,6 @@ class BatchWork final : public Work {
   // The answer. REQUIRES: the work has finished.
   [[nodiscard]] wire::BatchDone TakeAnswer();
 
-  [[nodiscard]] bool asks_before_reads() const override { return true; }
-
  protected:
   void Run(std::int64_t unit, ThreadContext& context) override;
   void Finish() override;

@@ -27,7 +27,7 @@ class CacheFill::Sample final : public Work {
   Sample(SessionEnvironment& environment, std::shared_ptr<const CompiledPlan> plan,
          std::shared_ptr<const CacheLease> cache, const KeptForm& kept, CompiledPlan::Location at,
          SampleInput input, OnMade on_made)
-      : Work(1),
+      : Work(1, {}, Reads::kAsked),  // it reads nothing itself
         plan_(std::move(plan)),
         cache_(std::move(cache)),
         kept_(kept),
@@ -36,8 +36,6 @@ class CacheFill::Sample final : public Work {
         at_(at),
         input_(std::move(input)),
         on_made_(std::move(on_made)) {}
-
-  [[nodiscard]] bool asks_before_reads() const override { return true; }  // it reads nothing itself
 
  protected:
   void Run(std::int64_t /*unit*/, ThreadContext& context) override {

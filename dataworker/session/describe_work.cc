@@ -18,7 +18,7 @@ DescribeWork::DescribeWork(std::shared_ptr<const CompiledPlan> plan,
                            std::shared_ptr<SourceReads> reads, const SourceReads::Asker& asker,
                            wire::Describe request, OnDone on_done)
     : Work(static_cast<std::int64_t>((request.keys.size() + kKeysAUnit - 1) / kKeysAUnit),
-           asker.iteration),
+           asker.iteration, Reads::kAsked),
       plan_(std::move(plan)),
       reads_(std::move(reads)),
       asker_(asker),

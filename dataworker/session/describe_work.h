@@ -25,8 +25,6 @@ class DescribeWork final : public Work {
   // The answer. REQUIRES: the work has finished.
   [[nodiscard]] wire::Described TakeAnswer() { return std::move(answer_); }
 
-  [[nodiscard]] bool asks_before_reads() const override { return true; }
-
  protected:
   void Run(std::int64_t unit, ThreadContext& context) override;
   void Finish() override;

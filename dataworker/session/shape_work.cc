@@ -10,7 +10,7 @@ namespace headrace::dataworker {
 
 ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, std::shared_ptr<SourceReads> reads,
                      const SourceReads::Asker& asker, wire::BatchRequest request, OnDone on_done)
-    : Work(1, request.iteration),
+    : Work(1, request.iteration, Reads::kAsked),
       plan_(std::move(plan)),
       reads_(std::move(reads)),
       asker_(asker),

@@ -29,8 +29,6 @@ class ShapeWork final : public Work {
   [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
   [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
 
-  [[nodiscard]] bool asks_before_reads() const override { return true; }
-
  protected:
   void Run(std::int64_t unit, ThreadContext& context) override;
   void Finish() override;

@@ -192,18 +192,16 @@ void JobShares::Charge(JobId id, Duration cpu, std::uint64_t source_bytes, Stead
   Place(job, now);
 }
 
-bool JobShares::MayRead(JobId id, SteadyTime now) {
+bool JobShares::MayRead(JobId id, Reader who, SteadyTime now) {
   const auto found = jobs_.find(id);
+  if (who == Reader::kUnit) {
+    return (found == jobs_.end() || found->second.source.ReadyAt(now) <= now) && !Paused(now);
+  }
   if (found == jobs_.end()) return true;
   Job& job = found->second;
   const bool may = job.source.ReadyAt(now) <= now && !(job.reads_elsewhere && Paused(now));
   CountRefusal(job, may ? now : kUntilItAsks, now);
   return may;
-}
-
-bool JobShares::MayReadNow(JobId id, SteadyTime now) {
-  const auto found = jobs_.find(id);
-  return (found == jobs_.end() || found->second.source.ReadyAt(now) <= now) && !Paused(now);
 }
 
 void JobShares::CountRefusal(Job& job, SteadyTime until, SteadyTime now) {

@@ -101,8 +101,8 @@ class JobShares {
   void Drain(JobId job, SteadyTime until);
   void SetSourceLimit(std::uint64_t bytes_per_second, SteadyTime now);
   void Charge(JobId job, Duration cpu, std::uint64_t source_bytes, SteadyTime now);
-  [[nodiscard]] bool MayRead(JobId job, SteadyTime now);
-  [[nodiscard]] bool MayReadNow(JobId job, SteadyTime now);
+  enum class Reader : std::uint8_t { kStage, kUnit };
+  [[nodiscard]] bool MayRead(JobId job, Reader who, SteadyTime now);
   // What was taken for a read ahead, for SettleAhead.
   struct Taken {
     std::optional<SteadyTime> again;  // nothing was taken: when to ask again

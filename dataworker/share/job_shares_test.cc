@@ -119,7 +119,7 @@ TEST_F(JobSharesTest, AJobInDebtToItsLimitIsPassedOverUntilItHasPaid) {
   EXPECT_TRUE(shares_.Limited(x_));
   EXPECT_FALSE(shares_.Limited(y_));
   EXPECT_EQ(RunOne(milliseconds(1), 2000), "x");
-  EXPECT_FALSE(shares_.MayRead(a_, now_));
+  EXPECT_FALSE(shares_.MayRead(a_, JobShares::Reader::kStage, now_));
   EXPECT_EQ(Run(3), "yy-");
   const SteadyTime ready = shares_.ReadyAt(now_);
   EXPECT_GE(ready - now_, milliseconds(1800));  // it may have saved some
@@ -134,18 +134,20 @@ TEST_F(JobSharesTest, AJobInDebtToItsLimitIsPassedOverUntilItHasPaid) {
 TEST_F(JobSharesTest, UnitsThatAskBeforeTheyReadRunWhileTheirJobIsInDebt) {
   (void)shares_.SetLimits(a_, {.source_bytes_per_second = 1000}, now_);
   shares_.Queue(x_, a_, 10, true, now_);
-  EXPECT_TRUE(shares_.MayReadNow(a_, now_));
+  EXPECT_TRUE(shares_.MayRead(a_, JobShares::Reader::kUnit, now_));
   EXPECT_EQ(RunOne(milliseconds(1), 2000), "x");
-  EXPECT_FALSE(shares_.MayReadNow(a_, now_));
-  EXPECT_TRUE(shares_.MayReadNow(b_, now_));
+  EXPECT_FALSE(shares_.MayRead(a_, JobShares::Reader::kUnit, now_));
+  EXPECT_TRUE(shares_.MayRead(b_, JobShares::Reader::kUnit, now_));
   EXPECT_EQ(Run(3), "xxx");
-  EXPECT_FALSE(shares_.MayReadNow(a_, now_)) << "what finds its samples pays nothing";
+  EXPECT_FALSE(shares_.MayRead(a_, JobShares::Reader::kUnit, now_))
+      << "what finds its samples pays nothing";
   EXPECT_EQ(UsageOf(a_).limited_ns, 0U);
   now_ += seconds(2);
-  EXPECT_TRUE(shares_.MayReadNow(a_, now_));
+  EXPECT_TRUE(shares_.MayRead(a_, JobShares::Reader::kUnit, now_));
   shares_.SetSourceLimit(1000, now_);
   EXPECT_EQ(RunOne(milliseconds(1), 2000), "x");
-  EXPECT_FALSE(shares_.MayReadNow(b_, now_)) << "all jobs together are in debt";
+  EXPECT_FALSE(shares_.MayRead(b_, JobShares::Reader::kUnit, now_))
+      << "all jobs together are in debt";
 }
 
 TEST_F(JobSharesTest, TheLimitOfAllHoldsBackThoseWhoRead) {

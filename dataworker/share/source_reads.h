@@ -52,7 +52,9 @@ class SourceReads : public std::enable_shared_from_this<SourceReads> {
   void Fetch(const Asker& asker, Ask ask, std::shared_ptr<Source> source,
              const std::vector<std::int64_t>& rows, Source::Sink sink);
   // Whether a unit of the job may read at once, on its own thread (Source::Now). Otherwise it fetches.
-  [[nodiscard]] bool MayReadNow(JobId job) const { return parts_.queue.MayReadNow(job); }
+  [[nodiscard]] bool MayReadNow(JobId job) const {
+    return parts_.queue.MayRead(job, WorkQueue::Reader::kUnit);
+  }
   // Answers the session's rows that have not begun: all of them, or those of iterations before
   // `before`. Those that have begun are answered by their sources.
   void Drop(SessionId session, std::optional<IterationId> before = std::nullopt);

@@ -13,20 +13,22 @@ namespace headrace::dataworker {
 // every unit has run or was dropped. Kept alive by the queue and by the threads that run it.
 class Work : public std::enable_shared_from_this<Work> {
  public:
+  // Whether units ask before they read at a source (SourceReads::MayReadNow), and wait elsewhere if they
+  // may not. Such units may begin while their job is in debt to its limit: most of them may find what
+  // they need in the cache.
+  enum class Reads : std::uint8_t { kUnasked, kAsked };
+
   // `iteration`: the iteration whose end cancels it; invalid for work that only the session's end
   // cancels.
-  explicit Work(std::int64_t units, IterationId iteration = {})
-      : units_(units), iteration_(iteration), unfinished_(units) {}
+  explicit Work(std::int64_t units, IterationId iteration = {}, Reads reads = Reads::kUnasked)
+      : units_(units), iteration_(iteration), reads_(reads), unfinished_(units) {}
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
 
   [[nodiscard]] std::int64_t units() const { return units_; }
   [[nodiscard]] IterationId iteration() const { return iteration_; }
-  // True: its units ask before they read at a source (SourceReads::MayReadNow), and wait elsewhere if they
-  // may not. So they may begin while their job is in debt to its limit: most of them may find what
-  // they need in the cache.
-  [[nodiscard]] virtual bool asks_before_reads() const { return false; }
+  [[nodiscard]] bool asks_before_reads() const { return reads_ == Reads::kAsked; }
   // Skips all units that have not begun. Thread-safe.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
@@ -55,6 +57,7 @@ class Work : public std::enable_shared_from_this<Work> {
  private:
   const std::int64_t units_;
   const IterationId iteration_;
+  const Reads reads_;
   std::atomic<std::int64_t> unfinished_;
   std::atomic<bool> cancelled_ = false;
 };

@@ -244,15 +244,10 @@ void WorkQueue::Charge(JobId job, Duration cpu, std::uint64_t source_bytes) {
   shares_.Charge(job, cpu, source_bytes, parts_.clock.Now());
 }
 
-bool WorkQueue::MayReadNow(JobId job) {
-  if (!limits_.load(std::memory_order_relaxed)) return true;
+bool WorkQueue::MayRead(JobId job, Reader who) {
+  if (who == Reader::kUnit && !limits_.load(std::memory_order_relaxed)) return true;
   const std::lock_guard lock(mutex_);
-  return shares_.MayReadNow(job, parts_.clock.Now());
-}
-
-bool WorkQueue::MayRead(JobId job) {
-  const std::lock_guard lock(mutex_);
-  return shares_.MayRead(job, parts_.clock.Now());
+  return shares_.MayRead(job, who, parts_.clock.Now());
 }
 
 WorkQueue::Taken WorkQueue::TakeAhead(JobId job, std::uint64_t bytes) {

@@ -61,12 +61,11 @@ class WorkQueue {
   void SetSourceLimit(std::uint64_t bytes_per_second);
   // Charges the job for what its stage processes used: CPU time, and bytes of its sources.
   void Charge(JobId job, Duration cpu, std::uint64_t source_bytes);
-  // Whether a source limit lets batches of the job begin in its stage processes. The caller asks
-  // repeatedly while some wait. That time counts as held back.
-  [[nodiscard]] bool MayRead(JobId job);
-  // For units that ask before they read (Work::asks_before_reads): false while the job's limit, or that of
-  // all jobs, is in debt.
-  [[nodiscard]] bool MayReadNow(JobId job);
+  // Whether a source limit lets the job read. kStage: lets batches begin in its stage processes. The caller
+  // asks repeatedly while some wait. That time counts as held back. kUnit: lets a unit read that asks
+  // (Work::Reads::kAsked).
+  using Reader = JobShares::Reader;
+  [[nodiscard]] bool MayRead(JobId job, Reader who = Reader::kStage);
   // For reads ahead of the units (SourceReads): takes the bytes that a source is about to read for
   // the job from its source limits and from that of all jobs, if neither is in debt. SettleAhead
   // accounts for what was read in the end. The caller asks again at `again`.

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from functools import partial
 
 import pytest
 from support.elsewhere import HOST, needs_namespaces, worker_elsewhere
@@ -216,8 +217,14 @@ iter(native)
 """
 
 
+def _has_workers(address, number):
+    return len(ready_workers(address)) == number
+
+
 @pytest.mark.parametrize("same", [True, False])
-def test_each_worker_of_a_pool(photos, tmp_path, same):
+@pytest.mark.parametrize("first", ["here", "elsewhere"])
+def test_each_worker_of_a_pool(photos, tmp_path, same, first):
+    """Whichever worker is asked first: what it says of its files is not taken for those of the next one."""
     needs_namespaces()
     address, folder = free_address(), tmp_path / "own"
     folder.mkdir()
@@ -230,9 +237,13 @@ def test_each_worker_of_a_pool(photos, tmp_path, same):
         stack.enter_context(coordinator("--listen", address))
         wait_for_answer(address)
         words = "worker", "--coordinator", address, "--threads", "1"
-        stack.enter_context(running(*words, HEADRACE_LOG="error"))
-        stack.enter_context(worker_elsewhere(address, folder, content))
-        wait_for(lambda: len(ready_workers(address)) == 2, "workers", 60)
+        workers = [
+            running(*words, HEADRACE_LOG="error"),
+            worker_elsewhere(address, folder, content),
+        ]
+        for number, worker in enumerate(workers if first == "here" else reversed(workers), 1):
+            stack.enter_context(worker)
+            wait_for(partial(_has_workers, address, number), "workers", 60)
         words = "verify", "--workers", "--json", "--batches", "4", "--coordinator", address
         done = inspected(*words, program=POOL, arguments=(photos, table))
     assert done.returncode == (0 if same else 1), done.stdout + done.stderr

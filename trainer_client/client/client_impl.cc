@@ -187,8 +187,11 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
                                                          const SessionOptions& options) {
   HR_RETURN_IF_ERROR(runtime_->Check());
   if (options.max_outstanding < 1) return InvalidArgument("max_outstanding is less than 1");
+  // What another worker has read of its files shall not count where one is looked at alone.
+  client::KnownSizes of_one_worker;
   HR_TRY(client::SessionPlan session,
-         client::SessionPlan::Make(std::move(plan), std::move(blobs), sizes_));
+         client::SessionPlan::Make(std::move(plan), std::move(blobs),
+                                   options.only_worker >= 0 ? of_one_worker : sizes_));
   HR_RETURN_IF_ERROR(KeepService());
   WantLocalWorker();
   std::optional<wire::WorkerInfo> only_worker;

@@ -50,7 +50,7 @@ def test_objects_and_ranges(trusted, how):
     assert made.read_range(f"{base}/small", 5000, 10)[0] == b""
     with pytest.raises(FileNotFoundError, match="404"):
         made.read(f"{base}/none")
-    protocols = {protocol for protocol, *_ in wait_for(trusted.told, "log")}
+    protocols = {protocol for protocol, *_ in wait_for(lambda: trusted.told(base), "log")}
     assert protocols == {"HTTP/1.1" if how == "plain" else "HTTP/2.0"}
 
 
@@ -63,7 +63,7 @@ def test_large_objects_come_in_parts_over_few_connections(trusted):
     assert found[:2] == [content(LARGE)] * 2 and found[2:] == [content(5000)] * 30
     # A line is written after the last byte.
     told = wait_for(
-        lambda: len(lines := trusted.told()) >= 2 * 3 + 30 and lines, "log of 36 answers"
+        lambda: len(lines := trusted.told(trusted.tls)) >= 2 * 3 + 30 and lines, "log of 36 answers"
     )
     assert sum(path == "/large" for *_, path, _ in told) == 2 * 3
     # HTTP/2 needs one. libcurl makes another one now and then; HTTP/1.1 takes 8 and more.
@@ -121,4 +121,4 @@ def test_workers_read_over_tls(trusted, photos, no_service, monkeypatch):
     expected = stock(lambda loader: loader(datasets.ImageFolder(photos, train_v1()), 4))
     assert_same(served(remote), expected)
     assert state_of(made[-1]).report.samples_by_path["local"] == 0
-    assert {protocol for protocol, *_ in trusted.told()} == {"HTTP/2.0"}
+    assert {protocol for protocol, *_ in trusted.told(trusted.tls)} == {"HTTP/2.0"}

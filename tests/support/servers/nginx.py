@@ -20,7 +20,7 @@ pid {folder}/pid;
 error_log {folder}/errors;
 events {{ worker_connections 512; }}
 http {{
-  log_format told '$server_protocol $connection $status $request_method $request_uri $http_range';
+  log_format told '$server_port $server_protocol $connection $status $request_method $request_uri $http_range';
   access_log {folder}/access told;
   client_body_temp_path {folder}/body;
   proxy_temp_path {folder}/proxy;
@@ -49,9 +49,13 @@ class WebServer:
     root: Path  # of what it serves
     log: Path
 
-    def told(self) -> list[list[str]]:
-        """Of each answer: protocol, number of the connection, status, method, path, range."""
-        return [line.split(" ", 5) for line in self.log.read_text().splitlines()]
+    def told(self, url: str = "") -> list[list[str]]:
+        """Of each answer: protocol, number of the connection, status, method, path, range.
+
+        `url`: of these alone, self.plain or self.tls. An answer is told after it is sent, so those of the
+        test before may come late."""
+        lines = [line.split(" ", 6) for line in self.log.read_text().splitlines()]
+        return [line[1:] for line in lines if url.rpartition(":")[2] in ("", line[0])]
 
 
 @contextlib.contextmanager
