@@ -314,7 +314,9 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
       if (source == 0 && weight != 1.0) continue;  // a source without a limit has no price
       const Prices prices{weight / cores, source > 0 ? (1 - weight) / source : 0};
       Rates rates;
-      for (const JobView& job : snapshot.jobs) rates.push_back(AskedRate(job, 0));
+      // At its present hits: a job that is served from the cache has few cores, and would seem to read
+      // slowly.
+      for (const JobView& job : snapshot.jobs) rates.push_back(AskedRate(job, job.effective_hit));
       // The first pass is for what jobs ask for, the second for what they then get.
       for (int pass = 0; pass < 2; ++pass) {
         const auto quota = FillCache(snapshot, readers, rates, prices);

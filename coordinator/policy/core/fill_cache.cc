@@ -26,7 +26,8 @@ std::vector<Worth> WorthOf(const Snapshot& snapshot, std::span<const Reader> rea
     if (worth[d].tenant < 0) worth[d].tenant = job.tenant;
     const Terms& terms = job.terms;
     if (snapshot.datasets[d].bytes <= 0) continue;
-    const double rate = reader.place == kNotAdmitted ? AskedRate(job, 0) : rates[reader.place];
+    const double rate =
+        reader.place == kNotAdmitted ? AskedRate(job, job.effective_hit) : rates[reader.place];
     worth[d].each += rate / snapshot.datasets[d].bytes *
                      (prices.cores * std::max(0.0, terms.miss_cost - terms.hit_cost) +
                       prices.source * terms.miss_bytes);

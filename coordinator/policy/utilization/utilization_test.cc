@@ -101,6 +101,30 @@ TEST(Utilization, ACachedDataSetIsNotGivenUpForOneHardlyBetter) {
 
 // A trainer that takes four times as many samples a second makes four times as much of each cached byte.
 // The other one came first, and all of its data is cached already.
+// It needs a third of a core while the cache answers. That says nothing of how fast its trainer reads.
+TEST(Utilization, WhoIsServedFromTheCacheDoesNotLoseItForHavingFewCores) {
+  Snapshot s = Cluster(2);
+  s.supply.source_rate = 12e6;
+  s.supply.cache_bytes = 1e9;
+  for (const double cached : {0.9e9, 0.1e9}) {
+    Dataset& dataset = s.datasets.emplace_back();
+    dataset.bytes = 1e9;
+    dataset.cached_bytes = cached;
+  }
+  JobView& served = AddJobView(s, 900, 0.001);
+  served.terms = {900, 0.0003, 0.001, 1e5};
+  served.dataset = 0;
+  served.effective_hit = 0.95;
+  served.most_cores = 0.3;
+  JobView& slow = AddJobView(s, 400, 0.001);
+  slow.terms = {400, 0.0003, 0.001, 1e5};
+  slow.dataset = 1;
+  slow.most_cores = 0.5;
+  const Allocation allocation = DecideWith("utilization", s);
+  EXPECT_GE(allocation.dataset_bytes[0], 0.9e9);
+  EXPECT_LE(allocation.dataset_bytes[1], 0.1e9);
+}
+
 TEST(Utilization, ACacheGoesToTheFasterTrainerThoughTheOtherWasFirst) {
   Snapshot s = Cluster(4);
   s.supply.cache_bytes = 402e6;
