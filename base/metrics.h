@@ -119,7 +119,9 @@
   X(u64, cache_entries, 6, kCount, kGauge, "", "its entries in the cache")                  \
   X(u64, cache_hits, 7, kCount, kCounter, "", "samples that were found in the cache")       \
   X(u64, cache_misses, 8, kCount, kCounter, "", "samples that were not found in the cache") \
-  X(u64, queued_samples, 9, kCount, kGauge, "", "samples that wait for a thread")
+  X(u64, queued_samples, 9, kCount, kGauge, "", "samples that wait for a thread")           \
+  X(u64, cache_entry_bytes, 11, kBytes, kGauge, "",                                         \
+    "what its entries in the cache take without the empty ends of chunks")
 
 // What the coordinator says of one job: fields of JobStatus.
 #define HEADRACE_JOB_METRICS(X)                                                                 \

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "coordinator/cache_places.h"
 #include "coordinator/dataset_jobs.h"
 
 namespace headrace::coordinator {
@@ -79,10 +80,11 @@ double SourceRateOf(const Job& job) {
 // What the worker keeps for the job, and for others of its data set: they have their quotas together, and
 // what one has made counts for all.
 struct KeptTogether {
-  double bytes = 0, entries = 0, quota = 0;
-  [[nodiscard]] bool full() const { return bytes >= kFilled * quota; }
+  EntrySize size;
+  double quota = 0;
+  [[nodiscard]] bool full() const { return size.room >= kFilled * quota; }
   [[nodiscard]] bool smaller_than(double entry_bytes) const {
-    return entries > 0 && bytes / entries < entry_bytes;
+    return size.entries > 0 && size.bytes() < entry_bytes;
   }
 };
 KeptTogether KeptOf(const State& state, JobId job, const Worker& worker) {
@@ -95,9 +97,7 @@ KeptTogether KeptOf(const State& state, JobId job, const Worker& worker) {
     if (id != job && (data_set == 0 || grant_of(id).data_set != data_set)) continue;
     all.quota += static_cast<double>(grant_of(id).cache_bytes);
     const wire::JobUsage* usage = UsageOf(worker, id);
-    if (usage == nullptr) continue;
-    all.bytes += static_cast<double>(usage->cache_bytes);
-    all.entries += static_cast<double>(usage->cache_entries);
+    if (usage != nullptr) all.size.Add(*usage);
   }
   return all;
 }

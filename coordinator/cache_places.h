@@ -14,10 +14,25 @@ namespace headrace::coordinator {
 
 // What an entry of a data set takes in the cache.
 struct EntrySize {
-  double all = 0, entries = 0;  // what is there: bytes, entries
+  double all = 0, entries = 0;  // what is there: bytes of entries alone, entries
+  double room = 0;              // bytes that they take, with room that is kept for more
   double guess = 0;             // bytes of one, while nothing is there
   bool wide = false;            // hosts share them
   [[nodiscard]] double bytes() const { return entries > 0 ? all / entries : guess; }
+  // Adds what a job has on one worker.
+  void Add(const wire::JobUsage& usage) {
+    // A worker of a release before does not tell them apart.
+    const std::uint64_t own =
+        usage.cache_entry_bytes > 0 ? usage.cache_entry_bytes : usage.cache_bytes;
+    all += static_cast<double>(own);
+    entries += static_cast<double>(usage.cache_entries);
+    room += static_cast<double>(usage.cache_bytes);
+  }
+  void Add(const EntrySize& of_job) {
+    all += of_job.all;
+    entries += of_job.entries;
+    room += of_job.room;
+  }
 };
 
 // Where the batches of one data set's jobs are made, and what may be cached there, gathered from leases.

@@ -90,9 +90,7 @@ class ClusterPlanner {
       snapshot_.supply.cache_bytes += static_cast<double>(worker.info.cache_bytes);
       host_cores_[host] += cores;
       for (const wire::JobUsage& usage : worker.last.usage) {
-        auto& sum = cached_[usage.job];
-        sum.first += static_cast<double>(usage.cache_bytes);
-        sum.second += static_cast<double>(usage.cache_entries);
+        cached_[usage.job].Add(usage);
         if (usage.cache_entries > 0) holders_[usage.job].push_back(id);
       }
     }
@@ -238,14 +236,11 @@ class ClusterPlanner {
   // The largest data set of the group's sessions; -1: the group wants no cache.
   std::int32_t DatasetOf(const Group& group, const Terms& terms) {
     std::vector<const Job*> wanting;
-    double bytes = 0, entries = 0;
+    EntrySize cached;
     for (const Job* job : group.ranks) {
       if (job->spec.cache_bytes == 0) continue;
       wanting.push_back(job);
-      if (const auto at = cached_.find(job->spec.job); at != cached_.end()) {
-        bytes += at->second.first;
-        entries += at->second.second;
-      }
+      if (const auto at = cached_.find(job->spec.job); at != cached_.end()) cached.Add(at->second);
     }
     const Session* largest = CachedSession(wanting);
     if (!largest) return -1;
@@ -260,15 +255,13 @@ class ClusterPlanner {
       snapshot_.datasets.back().cached_bytes = left_.back();
     }
     Dataset& dataset = snapshot_.datasets[static_cast<std::size_t>(at->second)];
-    const double each = KeepsEncoded(known) ? known.read_bytes
-                        : entries > 0       ? bytes / entries
-                                            : EntryGuess(terms.miss_bytes);
+    cached.guess = EntryGuess(terms.miss_bytes);
+    const double each = KeepsEncoded(known) ? known.read_bytes : cached.bytes();
     dataset.bytes = std::max(dataset.bytes, DatasetBytes(largest->rows, each));
-    dataset.cached_bytes += bytes;
+    dataset.cached_bytes += cached.room;
     Bound(*largest, known, dataset);
     EntrySize& size = entry_sizes_[static_cast<std::size_t>(at->second)];
-    size.all += bytes;
-    size.entries += entries;
+    size.Add(cached);
     size.guess = std::max(size.guess, each);
     size.wide = known.wide;
     return at->second;
@@ -477,10 +470,10 @@ class ClusterPlanner {
   std::unordered_map<std::string, double> host_cores_;
   std::unordered_map<std::string, double> local_cores_;  // for which no demand was counted
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
-  std::vector<EntrySize> entry_sizes_;                           // by data set
-  std::vector<double> left_;                                     // by data set: bytes of kept_
-  std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
-  std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // workers with entries
+  std::vector<EntrySize> entry_sizes_;  // by data set
+  std::vector<double> left_;            // by data set: bytes of kept_
+  std::unordered_map<JobId, EntrySize> cached_;
+  std::unordered_map<JobId, std::vector<WorkerId>> holders_;  // workers with entries
 };
 
 }  // namespace

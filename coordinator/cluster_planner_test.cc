@@ -216,6 +216,43 @@ TEST_F(ClusterPlannerTest, WhoAsksWithoutBoundTakesNobodysFloor) {
   }
 }
 
+// Four entries lie in four chunks of a cache that are empty but for them. The job would need the whole
+// cache twelve times, were that what its entries take, and get nothing: it would never be known better.
+TEST_F(ClusterPlannerTest, RoomThatIsKeptForMoreEntriesMakesNoneOfThemLarger) {
+  rules_.source_rate = 1e7;
+  const WorkerId worker = Worker(8, "pool", 1'000'000'000);
+  AddJob spec;
+  spec.cache_bytes = 1'000'000'000;
+  std::vector<JobId> jobs;
+  for (std::uint64_t dataset : {1U, 2U}) {
+    jobs.push_back(Job(spec));
+    AddSession session;
+    session.job = jobs.back();
+    session.session = SessionId(jobs.back().value);
+    session.dataset = dataset;
+    session.rows = 3000;
+    Apply(session);
+  }
+  std::vector<wire::JobUsage> cached(2);
+  for (std::size_t i = 0; i < 2; ++i) cached[i].job = jobs[i];
+  cached[0].cache_bytes = 16 << 20;
+  cached[0].cache_entries = 4;
+  cached[0].cache_entry_bytes = 4 * 300'000;
+  cached[1].cache_bytes = cached[1].cache_entry_bytes = 100 * 300'000;
+  cached[1].cache_entries = 100;
+  for (int period = 0; period < 10; ++period) {
+    Report(jobs[0], 400, 0.001, 1e5);
+    Report(jobs[1], 100, 0.001, 1e5);
+    Report(worker, cached);
+    EndPeriod();
+    Plan();
+  }
+  const ClusterPlan plan = Plan();
+  const auto quota = [&](std::size_t i) { return plan.jobs[i].grants.at(worker).cache_bytes; };
+  EXPECT_GT(quota(0), 900'000'000U) << "it takes four times as much of the source";
+  EXPECT_LT(quota(1), 100'000'000U);
+}
+
 TEST_F(ClusterPlannerTest, ACoordinatorThatHasJustBegunTakesNoCacheAway) {
   rules_.source_rate = 1e9;
   const WorkerId worker = Worker(8, "pool", 1'000'000'000);

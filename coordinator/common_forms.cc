@@ -46,10 +46,7 @@ struct Readers {
 std::unordered_map<JobId, EntrySize> CachedOf(const State& state) {
   std::unordered_map<JobId, EntrySize> cached;
   for (const auto& [id, worker] : state.workers()) {
-    for (const wire::JobUsage& usage : worker.last.usage) {
-      cached[usage.job].all += static_cast<double>(usage.cache_bytes);
-      cached[usage.job].entries += static_cast<double>(usage.cache_entries);
-    }
+    for (const wire::JobUsage& usage : worker.last.usage) cached[usage.job].Add(usage);
   }
   return cached;
 }
@@ -70,8 +67,7 @@ bool IsWorthIt(const Readers& readers, std::uint64_t dataset,
     rows = std::max(rows, static_cast<double>(reader.session->rows));
     const auto at = cached.find(reader.job->spec.job);
     const EntrySize held = at == cached.end() ? EntrySize{} : at->second;
-    size.all += held.all;
-    size.entries += held.entries;
+    size.Add(held);
     if (reader.session->dataset == dataset) continue;
     lost += held.entries;
     losers += 1;

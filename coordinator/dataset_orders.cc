@@ -145,7 +145,7 @@ class Order {
           "none");
     }
     const double useful = std::min(view->quota, UsefulBytes(view->bytes, view->places.hosts()));
-    out_.reply.text = "is filled while its workers are idle: " + Gigabytes(view->size.all) +
+    out_.reply.text = "is filled while its workers are idle: " + Gigabytes(view->size.room) +
                       " of " + Gigabytes(useful) + " are there";
     for (const std::uint64_t each : Together(dataset)) {
       out_.updates.emplace_back(WarmDataset{each});

@@ -112,18 +112,14 @@ std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
   for (const auto& [id, worker] : state.workers()) {
     if (!worker.leasable()) continue;
     for (const wire::JobUsage& usage : worker.last.usage) {
-      held[usage.job].all += static_cast<double>(usage.cache_bytes);
-      held[usage.job].entries += static_cast<double>(usage.cache_entries);
+      held[usage.job].Add(usage);
     }
   }
   for (auto& [dataset, view] : views) {
     double rates = 0;
     for (const Job* job : view.jobs) {
       const auto own = held.find(job->spec.job);
-      if (own != held.end()) {
-        view.size.all += own->second.all;
-        view.size.entries += own->second.entries;
-      }
+      if (own != held.end()) view.size.Add(own->second);
       AddMeasures(job->meter, rates, view);
     }
     view.size.guess =

@@ -24,7 +24,7 @@ std::string FormOf(const DatasetView& view) {
 std::string PhaseOf(const DatasetView& view) {
   const double useful = std::min(view.quota, UsefulBytes(view.bytes, view.places.hosts()));
   if (useful <= 0) return "not cached";
-  return view.size.all < kFull * useful ? "filling" : "steady";
+  return view.size.room < kFull * useful ? "filling" : "steady";
 }
 
 // What is ordered about it. `dataset`: its own, or one of those that have a form with it.
@@ -52,8 +52,7 @@ std::vector<wire::DatasetStatus> IdleDatasets(const State& state,
     for (const wire::JobUsage& usage : worker.last.usage) {
       const std::uint64_t dataset = DatasetOf(state, usage.job);
       if (dataset == 0 || usage.cache_entries == 0) continue;
-      left[dataset].all += static_cast<double>(usage.cache_bytes);
-      left[dataset].entries += static_cast<double>(usage.cache_entries);
+      left[dataset].Add(usage);
     }
   }
   std::vector<wire::DatasetStatus> idle;

@@ -11,6 +11,7 @@ import csv
 import dataclasses
 import os
 import pathlib
+import shutil
 import statistics
 import tempfile
 import time
@@ -94,12 +95,13 @@ def main() -> None:
 
 
 def divide(data: pathlib.Path, folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
-    """Every second photograph of each class to each of two data sets (links, no copies)."""
+    """Every second photograph of each class to each of two data sets. Copies: no file is in both, or twice
+    in one, as it may be in `data` by links. One content has one entry in the cache."""
     halves = (folder / "hungry", folder / "light")
     for k, photo in enumerate(sorted(path for path in data.rglob("*") if path.is_file())):
         place = halves[k % 2] / photo.relative_to(data)
         place.parent.mkdir(parents=True, exist_ok=True)
-        os.link(photo, place)
+        shutil.copyfile(photo, place)
     return halves
 
 

@@ -160,7 +160,7 @@ TEST_P(CacheContract, WhatIsInUseIsNotTakenAndGoesLater) {
 }
 
 TEST_P(CacheContract, EachJobIsToldItsEntriesHitsAndMisses) {
-  auto cache = Make(8 << 20);
+  auto cache = Make(64 << 20);
   cache->AddJob(kJob, kNoQuota);
   cache->AddJob(kOther, kNoQuota);
   for (std::uint64_t inode = 0; inode < 10; ++inode) Put(*cache, kJob, inode, 30'000);
@@ -169,6 +169,7 @@ TEST_P(CacheContract, EachJobIsToldItsEntriesHitsAndMisses) {
   const JobCacheStats first = StatsOf(*cache, kJob), second = StatsOf(*cache, kOther);
   EXPECT_EQ(first.entries, 10U);
   EXPECT_EQ(first.bytes, cache->Stats().bytes);
+  EXPECT_NEAR(static_cast<double>(first.entry_bytes), 305e3, 5e3);  // no room for more
   EXPECT_EQ(first.hits, 10U);
   EXPECT_EQ(first.misses, 5U);
   EXPECT_EQ(second.entries + second.bytes + second.misses, 0U);

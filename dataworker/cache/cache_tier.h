@@ -33,6 +33,9 @@ struct JobCacheStats {
   std::uint64_t entries = 0;
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
+  // What the entries take themselves: `bytes` without room that is kept for more. Of few entries that is
+  // most of it.
+  std::uint64_t entry_bytes = 0;
 };
 
 class EntryClaim;  // dataworker/peers/entry_claim.h

@@ -572,12 +572,20 @@ void ChunkStore::FreezeQuota(JobId id) {
 
 std::vector<JobCacheStats> ChunkStore::JobStats() const {
   const std::lock_guard lock(mutex_);
-  std::map<JobId, std::uint64_t> bytes;
-  for (const auto& chunk : chunks_) bytes[chunk->owner()] += BytesOf(*chunk);
+  std::map<JobId, std::uint64_t> bytes, of_entries;
+  for (const auto& chunk : chunks_) {
+    bytes[chunk->owner()] += BytesOf(*chunk);
+    // An entry that is gone was as large as the others.
+    const std::size_t placed = std::max<std::size_t>(chunk->entries_.size(), 1);
+    of_entries[chunk->owner()] += chunk->live_ * (chunk->filled_ / placed + kEntryOverhead);
+  }
   std::vector<JobCacheStats> stats;
   for (const auto& [id, job] : jobs_) {
     if (job.sessions == 0 && job.entries == 0) continue;
-    stats.push_back({.job = id, .bytes = bytes[id], .entries = job.entries});
+    stats.push_back({.job = id,
+                     .bytes = bytes[id],
+                     .entries = job.entries,
+                     .entry_bytes = of_entries[id]});
   }
   return stats;
 }

@@ -134,6 +134,7 @@ std::vector<wire::JobUsage> JobLedger::Usage(std::span<const Attached> sessions)
     wire::JobUsage& job = usage[stats.all.job];
     job.cache_bytes = stats.all.bytes;
     job.cache_entries = stats.all.entries;
+    job.cache_entry_bytes = stats.all.entry_bytes;
     job.cache_hits = stats.all.hits;
     job.cache_misses = stats.all.misses;
     for (std::size_t i = 0; i < stats.tiers.size(); ++i) {
