@@ -575,9 +575,7 @@ std::vector<JobCacheStats> ChunkStore::JobStats() const {
   std::map<JobId, std::uint64_t> bytes, of_entries;
   for (const auto& chunk : chunks_) {
     bytes[chunk->owner()] += BytesOf(*chunk);
-    // An entry that is gone was as large as the others.
-    const std::size_t placed = std::max<std::size_t>(chunk->entries_.size(), 1);
-    of_entries[chunk->owner()] += chunk->live_ * (chunk->filled_ / placed + kEntryOverhead);
+    of_entries[chunk->owner()] += LiveBytes(*chunk) + chunk->live_ * kEntryOverhead;
   }
   std::vector<JobCacheStats> stats;
   for (const auto& [id, job] : jobs_) {
