@@ -2,7 +2,7 @@
 a pair of namespaces with a host name and a boot id of its own (root). Prints tables for
 bench/report/pool_cache.md, and JSON with --json FILE.
 
-    python bench/e2e/wide_cache.py shares|moves|speed [--workers N ...]
+    python bench/e2e/wide_cache.py shares|moves|joins|speed [--workers N ...]
 """
 
 import argparse
@@ -176,6 +176,24 @@ def moves(folder, address, data, _counts):
         yield {"what": "one was drained", "missed": made.epoch()["reads"] / SAMPLES}
 
 
+def joins(folder, address, data, _counts):
+    """Four workers with room for half; a fifth joins."""
+    with hosts(folder, address, 4, data / 2) as made:
+
+        def epochs(what, count):
+            for number in range(count):
+                missed = made.epoch()["reads"] / SAMPLES
+                yield {"what": what, "epoch": number + 1, "missed": missed}
+                time.sleep(1)
+            yield {"what": what, "cached": made.cached()}
+
+        yield from epochs("four workers", 8)
+        made.add_worker()
+        made.await_workers(5)
+        time.sleep(3)
+        yield from epochs("a fifth has joined", 8)
+
+
 def speed(folder, address, data, counts):
     """The same caches, with and without sharing: hosts do not share what has a loopback address."""
     for workers in counts:
@@ -198,11 +216,11 @@ def speed(folder, address, data, counts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["shares", "moves", "speed"])
+    parser.add_argument("what", choices=["shares", "moves", "joins", "speed"])
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2, 4, 8, 16])
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
-    measure = {"shares": shares, "moves": moves, "speed": speed}[arguments.what]
+    measure = {"shares": shares, "moves": moves, "joins": joins, "speed": speed}[arguments.what]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         data = make_images(pathlib.Path(folder))

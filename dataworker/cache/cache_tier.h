@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "dataworker/cache/cache_entry.h"
+#include "dataworker/cache/entry_owners.h"
 
 // One place where samples stay between epochs and jobs (docs/howto/add-cache-tier.md).
 namespace headrace::dataworker {
@@ -148,6 +149,9 @@ class CacheTier {
   // another medium has its index and buffers.
   virtual std::uint64_t KeepTo(std::uint64_t /*most*/) { return 0; }
 
+  // Says which entries other workers own. Those make room for new ones of their data set, when nobody
+  // fetches them any more. A tier may keep them in place of this. REQUIRES: called before the first entry.
+  virtual void SetOwners(std::shared_ptr<const EntryOwners> /*owners*/) {}
   // REQUIRES: called before the first entry. Without it, entries that are given up are lost.
   virtual void SetOnGivenUp(OnGivenUp on_given_up) = 0;
   // Answers every open Fetch, with a miss if need be, and destroys its `on_found`, both before it

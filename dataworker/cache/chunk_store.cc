@@ -10,11 +10,13 @@
 namespace headrace::dataworker {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPage = ChunkRoom::kPage;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kAlignment = ChunkRoom::kUnit;
 // How many of a job's newest chunks Allocate searches for room at their end.
 constexpr int kOpenChunks = 8;
+// A smaller entry shares a chunk, where the end of a page would be much of it.
+constexpr std::size_t kSharesPages = std::size_t{256} << 10;
 
 constexpr std::size_t RoundUp(std::size_t value, std::size_t to) {
   return (value + to - 1) / to * to;
@@ -37,25 +39,6 @@ std::size_t IndexOf(const std::vector<std::shared_ptr<Chunk>>& chunks, const Chu
 
 }  // namespace
 
-Chunk::Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<QuotaAccount> account,
-             JobId owner, std::size_t size, std::shared_ptr<ChunkBody> body)
-    : budget_(std::move(budget)),
-      account_(std::move(account)),
-      owner_(owner.value),
-      size_(size),
-      body_(std::move(body)),
-      user_(owner.value),
-      users_(owner.valid() ? std::uint64_t{1} << (owner.value & 63) : 0) {
-  budget_->used += size_;
-  account_->used += size_;
-}
-
-Chunk::~Chunk() {
-  body_.reset();  // the budget may be used again from here on
-  budget_->used -= size_;
-  account_->used -= size_;
-}
-
 ChunkStore::ChunkStore(std::uint64_t budget_bytes, Medium medium,
                        std::unique_ptr<eviction::EvictionOrder> order)
     : budget_(std::make_shared<MemoryBudget>(budget_bytes)),
@@ -69,24 +52,102 @@ std::size_t ChunkStore::NeedOf(std::size_t bytes) const {
   return RoundUp(bytes + medium_.around_entry, kAlignment);
 }
 
+template <typename Visit>
+void ChunkStore::EachOpen(const QuotaAccount& account, Visit visit) const {
+  int visited = 0;
+  for (auto it = chunks_.rbegin(); it != chunks_.rend() && visited < kOpenChunks; ++it) {
+    if ((*it)->account_.get() != &account || (*it)->doomed_) continue;
+    ++visited;
+    visit(**it);
+  }
+}
+
 Chunk* ChunkStore::OpenChunk(const Job& job, std::size_t need) const {
+  Chunk* open = nullptr;
+  EachOpen(*job.account, [&](Chunk& chunk) {
+    if (open == nullptr && chunk.room_.end() >= need) open = &chunk;
+  });
+  return open;
+}
+
+// The smallest ones that may do are looked at. A chunk that is not held goes as a whole.
+Chunk* ChunkStore::HoleFor(const Job& job, std::size_t need) const {
+  const auto& roomy = job.account->roomy;
   int searched = 0;
-  for (auto it = chunks_.rbegin(); it != chunks_.rend() && searched < kOpenChunks; ++it) {
-    if ((*it)->account_ != job.account || (*it)->doomed_) continue;
-    ++searched;
-    if ((*it)->size_ - (*it)->filled_ >= need) return it->get();
+  for (auto at = roomy.lower_bound({need, 0}); at != roomy.end() && searched < kOpenChunks;
+       ++at, ++searched) {
+    Chunk& chunk = *at->second;
+    if (chunk.doomed_ || !Held(chunk)) continue;
+    if (!chunk.holes_settled_) {
+      if (InUse(chunk)) continue;
+      // To take a reference, and give it back, comes after all that those did who have given theirs back.
+      const std::shared_ptr<Chunk> after_readers = chunk.shared_from_this();
+      chunk.holes_settled_ = true;
+    }
+    return &chunk;
   }
   return nullptr;
 }
 
-std::size_t ChunkStore::NewChunkBytes(const Job& job, std::size_t need) const {
-  const std::uint64_t free = std::min(budget_->free(), job.account->free());
+void ChunkStore::Unlist(Chunk& chunk) {
+  if (chunk.listed_as_ > 0) chunk.account_->roomy.erase({chunk.listed_as_, chunk.number_});
+  chunk.listed_as_ = 0;
+}
+
+void ChunkStore::List(Chunk& chunk) {
+  Unlist(chunk);
+  chunk.listed_as_ = chunk.room_.largest_hole();
+  if (chunk.listed_as_ > 0) chunk.account_->roomy[{chunk.listed_as_, chunk.number_}] = &chunk;
+}
+
+std::size_t ChunkStore::CuttableEnds(const QuotaAccount& account) const {
+  std::size_t ends = 0;
+  if (!medium_.overwrites) return 0;
+  EachOpen(account, [&](const Chunk& chunk) { ends += chunk.room_.CuttableEnd(); });
+  return ends;
+}
+
+void ChunkStore::CutEnd(Chunk& chunk) const {
+  const std::size_t cut = medium_.overwrites ? chunk.room_.CutEnd() : 0;
+  if (cut == 0) return;
+  chunk.body_->Cut(chunk.room_.size());
+  budget_->used -= cut;
+  chunk.account_->used -= cut;
+}
+
+std::size_t ChunkStore::NewChunkBytes(const Job& job, std::size_t need, std::size_t cut) const {
+  const std::uint64_t free = std::min(budget_->free(), job.account->free()) + cut;
   if (free < kEntryOverhead) return 0;
   const std::size_t room = RoundDown(free - kEntryOverhead, kPage);
   const std::size_t smallest = RoundUp(need, kPage);
   if (room < smallest) return 0;
-  // A large entry gets a chunk of its own; the last chunk takes what is left of the budget.
-  return need > chunk_bytes_ / 2 ? smallest : std::min(chunk_bytes_, room);
+  // The last chunk takes what is left of the budget.
+  if (need <= chunk_bytes_ / 2) return std::min(chunk_bytes_, room);
+  // A large entry gets a chunk of its own. A few smaller ones share the ends of pages.
+  const bool shares = medium_.overwrites && need < kSharesPages;
+  return shares ? std::min(RoundUp(4 * need, kPage), room) : smallest;
+}
+
+std::shared_ptr<Chunk> ChunkStore::NewChunk(JobId id, const Job& job, std::size_t need) {
+  std::size_t size = NewChunkBytes(job, need, 0);
+  if (size == 0) {
+    EachOpen(*job.account, [this](Chunk& chunk) { CutEnd(chunk); });
+    size = NewChunkBytes(job, need, 0);
+  }
+  if (size == 0) return nullptr;
+  std::shared_ptr<ChunkBody> body = medium_.make_body(size);
+  if (!body) return nullptr;
+  // The one that is searched no longer.
+  int open = 0;
+  Chunk* last = nullptr;
+  EachOpen(*job.account, [&](Chunk& chunk) {
+    ++open;
+    last = &chunk;
+  });
+  if (open == kOpenChunks) CutEnd(*last);
+  chunks_.push_back(
+      std::make_shared<Chunk>(budget_, job.account, id, size, ++last_number_, std::move(body)));
+  return chunks_.back();
 }
 
 bool ChunkStore::FitsQuota(const Job& job, std::size_t need) const {
@@ -100,7 +161,7 @@ bool ChunkStore::Attached(JobId job) const {
 }
 
 std::uint64_t ChunkStore::BytesOf(const Chunk& chunk) {
-  return chunk.size_ + chunk.live_ * kEntryOverhead;
+  return chunk.room_.size() + chunk.live_ * kEntryOverhead;
 }
 
 bool ChunkStore::Kept(const Chunk& chunk) const {
@@ -148,17 +209,26 @@ std::size_t ChunkStore::FindFor(const Job& job, std::size_t need) const {
 
 ChunkStore::Evicted ChunkStore::Remove(std::size_t chunk) {
   Evicted evicted{.chunk = std::move(chunks_[chunk]), .entries = {}};
-  evicted.entries = std::move(evicted.chunk->entries_);
+  Unlist(*evicted.chunk);
+  evicted.chunk->given_up_ = true;
+  evicted.entries = evicted.chunk->room_.TakeIds();
   evicted.cost_of_entry = evicted.chunk->costs_.mean();
   idle_->Forget(*evicted.chunk);
   chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(chunk));
   return evicted;
 }
 
-bool ChunkStore::InUse(const std::shared_ptr<Chunk>& chunk) {
+bool ChunkStore::InUse(const Chunk& chunk) {
   // One reference is here, and one in the index for each entry; more are pins.
-  return chunk->filling_.load(std::memory_order_acquire) > 0 ||
-         static_cast<std::size_t>(chunk.use_count()) > 1 + chunk->live_;
+  return chunk.filling_.load(std::memory_order_acquire) > 0 ||
+         static_cast<std::size_t>(chunk.weak_from_this().use_count()) > 1 + chunk.live_;
+}
+
+// Where nothing is written over, those that have left are as large as the others.
+std::size_t ChunkStore::LiveBytes(const Chunk& chunk) {
+  const ChunkRoom& room = chunk.room_;
+  const std::size_t placed = std::max<std::size_t>(room.entries(), 1);
+  return (room.filled() - room.hole_bytes()) / placed * chunk.live_;
 }
 
 std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
@@ -167,11 +237,16 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   if (job == jobs_.end()) return std::nullopt;
   const std::shared_ptr<QuotaAccount>& account = job->second.account;
   // Counts chunks that are not given up yet: a pin may keep memory of the others for a moment.
-  std::uint64_t kept = 0;
+  const auto kept = [&] {
+    std::uint64_t bytes = 0;
+    for (const auto& chunk : chunks_) bytes += chunk->account_ == account ? BytesOf(*chunk) : 0;
+    return bytes;
+  };
+  if (kept() <= account->limit) return std::nullopt;
   for (const auto& chunk : chunks_) {
-    if (chunk->account_ == account) kept += BytesOf(*chunk);
+    if (chunk->account_ == account) CutEnd(*chunk);
   }
-  if (kept <= account->limit) return std::nullopt;
+  if (kept() <= account->limit) return std::nullopt;
   // The less a chunk is of use, the less its rank.
   const auto rank = [&](const Chunk& chunk) {
     const auto user = jobs_.find(chunk.user());
@@ -179,9 +254,13 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
     return user->second.account == account ? 1 : 2;
   };
   std::size_t victim = chunks_.size();
+  std::pair<int, double> least;
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
-    if (chunks_[i]->account_ != account || InUse(chunks_[i])) continue;
-    if (victim == chunks_.size() || rank(*chunks_[i]) < rank(*chunks_[victim])) victim = i;
+    if (chunks_[i]->account_ != account || InUse(*chunks_[i])) continue;
+    const std::pair own(rank(*chunks_[i]), Fullness(*chunks_[i]));
+    if (victim < chunks_.size() && own >= least) continue;
+    victim = i;
+    least = own;
   }
   if (victim == chunks_.size()) return std::nullopt;
   return Remove(victim);
@@ -189,18 +268,24 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
 
 std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny(bool even_if_they_fit) {
   const std::lock_guard lock(mutex_);
-  std::uint64_t kept = 0;  // as in GiveUp
-  for (const auto& chunk : chunks_) kept += BytesOf(*chunk);
-  if (kept <= budget_->limit && !even_if_they_fit) return std::nullopt;
+  const auto fits = [this] {  // as in GiveUp
+    std::uint64_t kept = 0;
+    for (const auto& chunk : chunks_) kept += BytesOf(*chunk);
+    return kept <= budget_->limit;
+  };
+  if (!fits()) {
+    for (const auto& chunk : chunks_) CutEnd(*chunk);
+  }
+  if (!even_if_they_fit && fits()) return std::nullopt;
   const std::size_t idle = IndexOf(chunks_, idle_->First([this](const Chunk& chunk) {
     if (Held(chunk)) return IdleChunks::State::kUsedAgain;
-    const bool in_use = chunk.account_->attached > 0 || InUse(chunks_[IndexOf(chunks_, &chunk)]);
+    const bool in_use = chunk.account_->attached > 0 || InUse(chunk);
     return in_use ? IdleChunks::State::kBusy : IdleChunks::State::kIdle;
   }));
   if (idle < chunks_.size()) return Remove(idle);
   for (const bool kept_too : {false, true}) {
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
-      if (!InUse(chunks_[i]) && (kept_too || !Kept(*chunks_[i]))) return Remove(i);
+      if (!InUse(*chunks_[i]) && (kept_too || !Kept(*chunks_[i]))) return Remove(i);
     }
   }
   return std::nullopt;
@@ -243,29 +328,32 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
   if (job == jobs_.end() || job->second.sessions == 0) return std::nullopt;
   const std::shared_ptr<QuotaAccount>& account = job->second.account;
   std::shared_ptr<Chunk> chunk;
-  if (std::min(budget_->free(), account->free()) >= kEntryOverhead) {
-    if (Chunk* open = OpenChunk(job->second, need)) {
-      chunk = *std::find_if(chunks_.begin(), chunks_.end(),
-                            [&](const auto& candidate) { return candidate.get() == open; });
-    } else if (const std::size_t size = NewChunkBytes(job->second, need); size > 0) {
-      std::shared_ptr<ChunkBody> body = medium_.make_body(size);
-      if (!body) return std::nullopt;
-      chunk = std::make_shared<Chunk>(budget_, account, job_id, size, std::move(body));
-      chunks_.push_back(chunk);
+  bool in_hole = false;
+  const std::uint64_t free = std::min(budget_->free(), account->free());
+  if (free >= kEntryOverhead) {
+    if (Chunk* roomy = HoleFor(job->second, need)) {
+      chunk = roomy->shared_from_this();
+      in_hole = true;
+    } else if (Chunk* open = OpenChunk(job->second, need)) {
+      chunk = open->shared_from_this();
     }
+  }
+  if (!chunk && NewChunkBytes(job->second, need, CuttableEnds(*account)) > 0) {
+    chunk = NewChunk(job_id, job->second, need);
+    if (!chunk) return std::nullopt;
   }
   if (!chunk) {
     const std::size_t victim = FindFor(job->second, need);
     if (victim < chunks_.size()) *evicted = Remove(victim);
     return std::nullopt;
   }
-  const std::size_t offset = chunk->filled_;
-  chunk->filled_ += need;
+  const std::size_t offset =
+      in_hole ? chunk->room_.TakeHole(id, need) : chunk->room_.TakeEnd(id, need);
+  if (in_hole) List(*chunk);
   ++chunk->live_;
   ++chunk->filling_;
   // Its owner may be another job of the account.
   if (const auto owner = jobs_.find(chunk->owner()); owner != jobs_.end()) ++owner->second.entries;
-  chunk->entries_.push_back(id);
   chunk->costs_.Add(cost, need);
   chunk->mean_cost_ = chunk->costs_.mean().count();
   chunk->SetUser(job_id);
@@ -275,14 +363,14 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
 }
 
 std::shared_ptr<Chunk> ChunkStore::Adopt(std::shared_ptr<ChunkBody> body, std::size_t size,
-                                         std::size_t filled, std::vector<EntryId> entries,
+                                         std::size_t filled, const std::vector<EntryId>& entries,
                                          const EntryCosts& costs) {
   static const auto nobodys = std::make_shared<QuotaAccount>();
-  const auto chunk = std::make_shared<Chunk>(budget_, nobodys, JobId(), size, std::move(body));
   const std::lock_guard lock(mutex_);
-  chunk->filled_ = filled;
+  const auto chunk =
+      std::make_shared<Chunk>(budget_, nobodys, JobId(), size, ++last_number_, std::move(body));
+  chunk->room_.Fill(filled, entries);
   chunk->live_ = entries.size();
-  chunk->entries_ = std::move(entries);
   chunk->costs_ = costs;
   chunk->mean_cost_ = costs.mean().count();
   budget_->used += chunk->live_ * kEntryOverhead;
@@ -300,22 +388,65 @@ bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {
   const bool overhead_fits =
       std::min(budget_->free(), job->second.account->free()) >= kEntryOverhead;
   if (overhead_fits &&
-      (OpenChunk(job->second, need) != nullptr || NewChunkBytes(job->second, need) > 0)) {
+      (OpenChunk(job->second, need) != nullptr || HoleFor(job->second, need) != nullptr)) {
     return true;
   }
+  if (NewChunkBytes(job->second, need, CuttableEnds(*job->second.account)) > 0) return true;
   return FindFor(job->second, need) < chunks_.size();
 }
 
-void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk) {
+void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk, std::optional<std::size_t> offset) {
   if (!chunk) return;
   budget_->used -= kEntryOverhead;
   const std::lock_guard lock(mutex_);
   chunk->account_->used -= kEntryOverhead;
   const auto owner = jobs_.find(chunk->owner());
   if (owner != jobs_.end()) --owner->second.entries;
-  if (--chunk->live_ > 0) return;
+  --chunk->live_;
+  if (chunk->given_up_) return;
+  if (chunk->live_ > 0) {
+    if (!offset) return;
+    chunk->room_.Leave(*offset);
+    chunk->holes_settled_ = false;
+    List(*chunk);
+    return;
+  }
+  Unlist(*chunk);
   idle_->Forget(*chunk);
   std::erase(chunks_, chunk);
+}
+
+std::optional<ChunkStore::Unsorted> ChunkStore::NoteRefusal(JobId job_id,
+                                                            std::uint64_t owners_version) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(job_id);
+  if (job == jobs_.end() || job->second.sessions == 0) return std::nullopt;
+  QuotaAccount& account = *job->second.account;
+  if (std::exchange(account.owners, owners_version) != owners_version) {
+    account.refused = 0;
+    account.sorted = false;
+  }
+  if (account.sorted) return std::nullopt;
+  if (account.refused < kRefusals) {
+    ++account.refused;
+    return std::nullopt;
+  }
+  const auto chunk = std::ranges::find_if(chunks_, [&](const auto& each) {
+    return each->account_.get() == &account && each->sorted_at_ != owners_version;
+  });
+  account.sorted = chunk == chunks_.end();
+  if (account.sorted) return std::nullopt;
+  (*chunk)->sorted_at_ = owners_version;
+  Unsorted unsorted{.chunk = *chunk, .jobs = {}, .entries = (*chunk)->room_.List()};
+  for (const auto& [id, each] : jobs_) {
+    if (each.account == job->second.account && each.sessions > 0) unsorted.jobs.push_back(id);
+  }
+  return unsorted;
+}
+
+void ChunkStore::NoteMoved(const Chunk& chunk) {
+  const std::lock_guard lock(mutex_);
+  chunk.account_->refused = 0;
 }
 
 void ChunkStore::SetLimit(QuotaAccount& account) {
@@ -388,7 +519,9 @@ void ChunkStore::Join(JobId id, Job& job, std::shared_ptr<QuotaAccount> account)
     if (left->data_set == 0) {  // what it kept before its data set was known
       left->used -= BytesOf(*chunk);
       job.account->used += BytesOf(*chunk);
+      Unlist(*chunk);
       chunk->account_ = job.account;
+      List(*chunk);
     } else if (chunk->user() == id) {
       chunk->user_ = JobId().value;  // unless it finds something there again
     }
@@ -442,9 +575,7 @@ std::vector<JobCacheStats> ChunkStore::JobStats() const {
   std::map<JobId, std::uint64_t> bytes, of_entries;
   for (const auto& chunk : chunks_) {
     bytes[chunk->owner()] += BytesOf(*chunk);
-    // An entry that is gone was as large as the others.
-    const std::size_t placed = std::max<std::size_t>(chunk->entries_.size(), 1);
-    of_entries[chunk->owner()] += chunk->live_ * (chunk->filled_ / placed + kEntryOverhead);
+    of_entries[chunk->owner()] += LiveBytes(*chunk) + chunk->live_ * kEntryOverhead;
   }
   std::vector<JobCacheStats> stats;
   for (const auto& [id, job] : jobs_) {

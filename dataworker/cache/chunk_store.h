@@ -1,7 +1,5 @@
 #pragma once
 
-#include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,113 +13,10 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "dataworker/cache/cache_tier.h"
+#include "dataworker/cache/chunk.h"
 #include "eviction/core/order.h"
 
 namespace headrace::dataworker {
-
-// Bytes in use: chunks and index entries. Thread-safe.
-struct MemoryBudget {
-  explicit MemoryBudget(std::uint64_t limit_bytes) : limit(limit_bytes) {}
-  [[nodiscard]] std::uint64_t free() const {
-    const std::uint64_t most = limit.load(), now = used.load();
-    return most > now ? most - now : 0;
-  }
-  std::atomic<std::uint64_t> limit;
-  std::atomic<std::uint64_t> used = 0;
-};
-
-// What some jobs may keep together: those of one data set, or one job alone. Its limit is their quota.
-// Guarded by ChunkStore's lock, but for the budget.
-struct QuotaAccount : MemoryBudget {
-  QuotaAccount() : MemoryBudget(0) {}
-  std::uint64_t data_set = 0;            // 0: of one job
-  std::optional<std::uint64_t> granted;  // replaces what its jobs asked
-  int attached = 0;                      // jobs with sessions
-  bool any_untouched = false;            // it may have chunks that no attached job has used
-};
-
-// What entries took to make, of those that know it.
-struct EntryCosts {
-  Duration sum{};
-  std::size_t entries = 0, bytes = 0;  // bytes: with what the medium has around them
-  void Add(Duration cost, std::size_t of_bytes) {
-    if (cost <= Duration()) return;
-    sum += cost;
-    ++entries;
-    bytes += of_bytes;
-  }
-  [[nodiscard]] Duration mean() const {
-    return entries == 0 ? Duration() : sum / static_cast<std::int64_t>(entries);
-  }
-};
-
-// The memory or the file that a chunk's entries lie in. Its destructor gives it back.
-class ChunkBody {
- public:
-  virtual ~ChunkBody() = default;
-};
-
-// Room for many entries. They are packed into it back to back without an allocator, so what is in use
-// is what the budget says. A chunk's room is free again when its last entry and pin go.
-class Chunk {
- public:
-  Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<QuotaAccount> account, JobId owner,
-        std::size_t size, std::shared_ptr<ChunkBody> body);
-  Chunk(const Chunk&) = delete;
-  Chunk& operator=(const Chunk&) = delete;
-  ~Chunk();
-
-  // What the tier's MakeBody made.
-  [[nodiscard]] const std::shared_ptr<ChunkBody>& body() const { return body_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  // The job in whose counts its entries are: who stored the first, or another of the data set after its end.
-  [[nodiscard]] JobId owner() const { return JobId(owner_.load(std::memory_order_relaxed)); }
-  // The last job that stored or found something here. Mostly it is the one before, and nothing is
-  // written: threads that find things here don't take the line from each other.
-  void SetUser(JobId job) {
-    if (user_.load(std::memory_order_relaxed) == job.value) return;
-    user_.store(job.value, std::memory_order_relaxed);
-    const std::uint64_t bit = std::uint64_t{1} << (job.value & 63);
-    if ((users_.load(std::memory_order_relaxed) & bit) == 0) {
-      users_.fetch_or(bit, std::memory_order_relaxed);
-    }
-  }
-  [[nodiscard]] JobId user() const { return JobId(user_.load(std::memory_order_relaxed)); }
-  // How many jobs stored or found something here, as far as 64 bits tell them apart.
-  [[nodiscard]] int users() const { return std::popcount(users_.load(std::memory_order_relaxed)); }
-  // What its entries took to make, in the mean; 0: not known.
-  [[nodiscard]] Duration mean_cost() const {
-    return Duration(mean_cost_.load(std::memory_order_relaxed));
-  }
-  // Notes that the entry of an Allocate is in the index, where it is found when the chunk is given
-  // up.
-  void Filled() { filling_.fetch_sub(1, std::memory_order_release); }
-
- private:
-  friend class ChunkStore;
-  friend class IdleChunks;
-  const std::shared_ptr<MemoryBudget> budget_;
-  std::shared_ptr<QuotaAccount>
-      account_;  // guarded by ChunkStore::mutex_; the destructor needs no lock
-  std::atomic<std::int64_t> owner_;
-  const std::size_t size_;
-  std::shared_ptr<ChunkBody> body_;
-  std::atomic<std::int64_t> user_;
-  // A bit for each job; those whose ids are equal modulo 64 share one.
-  std::atomic<std::uint64_t> users_;
-  std::atomic<Duration::rep> mean_cost_ = 0;
-  std::atomic<int> filling_ = 0;  // entries that are allocated and not in the index yet
-  // Guarded by ChunkStore::mutex_:
-  std::size_t filled_ = 0;
-  std::size_t live_ = 0;
-  std::vector<EntryId> entries_;  // every entry ever placed here, for eviction
-  EntryCosts costs_;
-  // IdleChunks':
-  std::uint64_t id_ = 0;  // 0: it has never been there
-  bool idle_ = false;     // it is there
-  bool doomed_ = false;   // guarded by ChunkStore::mutex_
-  int users_counted_ = 0;
-};
 
 class IdleChunks;  // idle_chunks.h
 
@@ -135,6 +30,9 @@ class ChunkStore {
     MakeBody make_body;
     std::size_t largest_chunk = 0;  // bytes
     std::size_t around_entry = 0;   // bytes that each entry takes beside its own
+    // What lay in a chunk may be written over, and its end may be given back (ChunkBody::Cut). Not of a
+    // log, which is read from its begin on after a crash.
+    bool overwrites = false;
   };
   // `order`: of what ended jobs have left; null: the default one.
   ChunkStore(std::uint64_t budget_bytes, Medium medium,
@@ -162,13 +60,13 @@ class ChunkStore {
   // are nobody's: they stay until somebody needs their room. The caller keeps the chunk for its index.
   // `costs`: what the entries took to make that know it, in sum.
   std::shared_ptr<Chunk> Adopt(std::shared_ptr<ChunkBody> body, std::size_t size,
-                               std::size_t filled, std::vector<EntryId> entries,
+                               std::size_t filled, const std::vector<EntryId>& entries,
                                const EntryCosts& costs);
   // Whether Allocate could succeed, now or after eviction.
   [[nodiscard]] bool HasRoom(JobId job, std::size_t bytes) const;
   // Returns a chunk that the job must give up to meet its quota, if there is one that nobody uses
   // now. The caller takes its entries out of the index and asks again. First go those that none of the
-  // attached jobs used last, then those of its own data set.
+  // attached jobs used last, then those of its own data set. Of those the emptiest goes first.
   std::optional<Evicted> GiveUp(JobId job);
   // Returns a chunk that must go so that all of them fit the budget: of those that nobody uses now what
   // ended jobs have left, in the order's order, then the oldest. The caller does as with GiveUp.
@@ -182,10 +80,24 @@ class ChunkStore {
   // Returns a chunk that is doomed. The caller does as with GiveUp. Empty: there is none that can go
   // now; *busy: there are some into which entries are being written.
   std::optional<Evicted> TakeDoomed(bool* busy);
+  // A chunk that may have entries which other workers own, and its jobs.
+  struct Unsorted {
+    std::shared_ptr<Chunk> chunk;
+    std::vector<JobId> jobs;
+    std::vector<ChunkRoom::Entry> entries;
+  };
+  // Notes that an entry of the job has no room. After kRefusals of them, while nobody has fetched an entry
+  // from here, returns a chunk of its account that was not returned since owners changed: what others own
+  // there is of no use any more. The caller takes that out of its index.
+  std::optional<Unsorted> NoteRefusal(JobId job, std::uint64_t owners_version);
+  // Notes that an entry of the chunk went to another worker or tier.
+  void NoteMoved(const Chunk& chunk);
+  static constexpr int kRefusals = 64;
   // Changes the budget. It may be less than what is in use.
   void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
-  // Notes that an entry of the chunk has left the index. Null: none has.
-  void Release(const std::shared_ptr<Chunk>& chunk);
+  // Notes that an entry of the chunk has left the index. Null: none has. `offset`: its place, where the
+  // medium overwrites; other entries get its room once nobody reads it.
+  void Release(const std::shared_ptr<Chunk>& chunk, std::optional<std::size_t> offset = {});
 
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);
@@ -214,7 +126,21 @@ class ChunkStore {
   };
   // Guarded by mutex_ from here on.
   [[nodiscard]] Chunk* OpenChunk(const Job& job, std::size_t need) const;
-  [[nodiscard]] std::size_t NewChunkBytes(const Job& job, std::size_t need) const;
+  // One with a hole for the entry; null: there is none that can be used now.
+  [[nodiscard]] Chunk* HoleFor(const Job& job, std::size_t need) const;
+  // Calls `visit` with each of the account's newest chunks that Allocate searches.
+  template <typename Visit>
+  void EachOpen(const QuotaAccount& account, Visit visit) const;
+  // Bytes of a new chunk for the entry, if `cut` bytes of others are given back before; 0: there is no room.
+  [[nodiscard]] std::size_t NewChunkBytes(const Job& job, std::size_t need, std::size_t cut) const;
+  // What the ends of the chunks hold that are searched for room: whole pages.
+  [[nodiscard]] std::size_t CuttableEnds(const QuotaAccount& account) const;
+  void CutEnd(Chunk& chunk) const;
+  // REQUIRES: there is room.
+  [[nodiscard]] std::shared_ptr<Chunk> NewChunk(JobId id, const Job& job, std::size_t need);
+  // Has the account know the chunk by its largest hole.
+  static void List(Chunk& chunk);
+  static void Unlist(Chunk& chunk);
   [[nodiscard]] bool FitsQuota(const Job& job, std::size_t need) const;
   // chunks_.size(): none. Those that may go for an entry of anybody: nobody's.
   [[nodiscard]] std::size_t FindEvictable() const;
@@ -232,7 +158,13 @@ class ChunkStore {
   [[nodiscard]] bool Held(const Chunk& chunk) const;
   [[nodiscard]] bool Kept(const Chunk& chunk) const;
   [[nodiscard]] std::size_t NeedOf(std::size_t bytes) const;
-  [[nodiscard]] static bool InUse(const std::shared_ptr<Chunk>& chunk);
+  [[nodiscard]] static bool InUse(const Chunk& chunk);
+  // What its entries have of its bytes, about.
+  [[nodiscard]] static std::size_t LiveBytes(const Chunk& chunk);
+  // The same as a part of them.
+  [[nodiscard]] static double Fullness(const Chunk& chunk) {
+    return static_cast<double>(LiveBytes(chunk)) / static_cast<double>(chunk.room_.size());
+  }
   Evicted Remove(std::size_t chunk);
   void SetLimit(QuotaAccount& account);
   void Sweep();
@@ -243,6 +175,7 @@ class ChunkStore {
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Chunk>> chunks_;  // oldest first
+  std::uint64_t last_number_ = 0;
   const std::unique_ptr<IdleChunks> idle_;
   std::set<JobId> kept_;
   std::map<JobId, Job> jobs_;  // with attached sessions, entries or a quota that was set

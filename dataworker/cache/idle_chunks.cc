@@ -19,7 +19,7 @@ double IdleChunks::SecondsOf(const Chunk& chunk) const {
   if (chunk.costs_.bytes > 0) {
     per_byte = Seconds(chunk.costs_.sum) / static_cast<double>(chunk.costs_.bytes);
   }
-  return per_byte * static_cast<double>(chunk.filled_);
+  return per_byte * static_cast<double>(chunk.room_.filled());
 }
 
 void IdleChunks::Add(Chunk& chunk) {
@@ -37,7 +37,7 @@ void IdleChunks::Add(Chunk& chunk) {
   }
   order_->Admit(
       {.id = chunk.id_,
-       .bytes = chunk.size_,
+       .bytes = chunk.room_.size(),
        .cost_s = SecondsOf(chunk),
        .data_set = chunk.account_->data_set != 0 ? chunk.account_->data_set
                                                  : static_cast<std::uint64_t>(chunk.owner().value),

@@ -168,6 +168,10 @@ void SampleStore::ShareQuota(JobId job, std::uint64_t data_set) {
   for (const Tier& each : tiers_) each.tier->ShareQuota(job, data_set);
 }
 
+void SampleStore::SetOwners(const std::shared_ptr<const EntryOwners>& owners) {
+  for (const Tier& each : tiers_) each.tier->SetOwners(owners);
+}
+
 void SampleStore::SetKept(const std::set<JobId>& jobs) {
   for (const Tier& each : tiers_) each.tier->SetKept(jobs);
 }

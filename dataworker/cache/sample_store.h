@@ -114,6 +114,8 @@ class SampleStore {
   void RemoveJob(JobId job);
   void SetQuota(JobId job, const std::optional<StoreQuota>& quota);
   void ShareQuota(JobId job, std::uint64_t data_set);
+  // As CacheTier's, of all tiers. REQUIRES: nobody else is here yet.
+  void SetOwners(const std::shared_ptr<const EntryOwners>& owners);
   // As CacheTier's, of all tiers.
   void SetKept(const std::set<JobId>& jobs);
   void Doom(const std::set<JobId>& jobs);

@@ -1,5 +1,6 @@
 #include "dataworker/peers/cache_lease.h"
 
+#include "dataworker/cache/chunk_store.h"
 #include "dataworker/peers/peer_fixture.h"
 
 namespace headrace::dataworker::peer_tests {
@@ -108,6 +109,75 @@ TEST_F(FormerOwnerTest, IsNotAskedAnyMoreOnceItHasNothing) {
     two_->OnDirective(kAsker, directive);
   });
   EXPECT_EQ(two_->FormerPlaceOf(kJob, Key(inode_)), PeerCache::Place::kPeer);
+}
+
+// What lies here from a time when this worker owned all.
+class OthersEntriesTest : public FormerOwnerTest {
+ protected:
+  OthersEntriesTest() {
+    small_->SetOwners(two_);
+    while (Put(*small_, kJob, ++last_, kBytes)) {
+      (two_->PlaceOf(kJob, Key(last_)) == PeerCache::Place::kHere ? mine_ : others_)
+          .push_back(last_);
+    }
+    inode_ = last_;
+  }
+  // How many new entries of this worker have no room before one has.
+  int Refusals() {
+    int refused = 0;
+    while (!Put(*small_, kJob, NextOwned(), kBytes)) ++refused;
+    return refused;
+  }
+  const std::shared_ptr<SampleStore> small_ = MakeStore(std::uint64_t{1} << 20);
+  const CacheLease lease_{small_, kJob, kNoQuota, two_};
+  std::uint64_t last_ = 0;
+  std::vector<std::uint64_t> mine_, others_;
+};
+
+TEST_F(OthersEntriesTest, MakeRoomOnceNobodyFetchesThem) {
+  ASSERT_GT(others_.size(), 5U);
+  const std::uint64_t kept = small_->Stats().entries;
+  EXPECT_EQ(Refusals(), ChunkStore::kRefusals - 1) << "the filling had one";
+  for (int i = 0; i < 100; ++i) Put(*small_, kJob, NextOwned(), kBytes);
+  for (const std::uint64_t inode : mine_) EXPECT_TRUE(small_->Find(kJob, Key(inode)).pin);
+  for (const std::uint64_t inode : others_) EXPECT_FALSE(small_->Find(kJob, Key(inode)).pin);
+  EXPECT_EQ(small_->Stats().entries, kept);
+}
+
+TEST_F(OthersEntriesTest, StayWhileTheirOwnerFetchesThem) {
+  for (int i = 0; i < 3; ++i) {
+    for (int miss = 0; miss < ChunkStore::kRefusals - 2; ++miss) {
+      EXPECT_FALSE(Put(*small_, kJob, NextOwned(), kBytes));
+    }
+    small_->Forget(Key(others_[i]));  // as PeerDesk does
+    EXPECT_TRUE(Put(*small_, kJob, NextOwned(), kBytes)) << "its room is another's at once";
+  }
+  EXPECT_TRUE(small_->Find(kJob, Key(others_.back())).pin);
+}
+
+TEST_F(OthersEntriesTest, AreLookedForAgainWhenOwnersChange) {
+  Refusals();
+  for (int i = 0; i < 300; ++i) Put(*small_, kJob, NextOwned(), kBytes);
+  const std::uint64_t version = two_->version();
+  wire::WorkerDirective directive = Directive(kOwner, PeerPassOf(kToken, kJob, kAsker));
+  directive.grants[0].cache_bytes = 1 << 20;
+  RunOn(*reactor_, [&] { two_->OnDirective(kAsker, directive); });
+  EXPECT_EQ(two_->version(), version) << "nothing has changed";
+  directive.grants[0].peers[0].cache_bytes = 8 << 20;
+  RunOn(*reactor_, [&] { two_->OnDirective(kAsker, directive); });
+  EXPECT_NE(two_->version(), version);
+  EXPECT_EQ(Refusals(), ChunkStore::kRefusals);
+}
+
+TEST_F(FormerOwnerTest, SmallEntriesAreNotOthers) {
+  const auto peers = PeerCache::Make(*reactor_, kBytes, 0);
+  RunOn(*reactor_,
+        [&] { peers->OnDirective(kAsker, Directive(kOwner, PeerPassOf(kToken, kJob, kAsker))); });
+  const EntryId id = EntryId::Of(Key(7));
+  EXPECT_TRUE(peers->IsElsewhere(kJob, id, 2 * kBytes));
+  EXPECT_FALSE(peers->IsElsewhere(kJob, id, kBytes)) << "a lease with smaller ones may look here";
+  EXPECT_FALSE(peers->IsElsewhere(kOther, id, 2 * kBytes)) << "it shares nothing";
+  RunOn(*reactor_, [&] { peers->Stop(); });
 }
 
 // A full cache: to wait for what nobody keeps would be in vain.

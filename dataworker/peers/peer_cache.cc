@@ -50,12 +50,14 @@ void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directiv
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
+    bool changed = rings.size() != rings_.size();
     for (auto& [job, of_job] : rings) {  // one that stays as it was
       const auto held = rings_.find(job);
-      if (held == rings_.end()) continue;
-      of_job.near.KeepIfEqual(held->second.near);
-      of_job.wide.KeepIfEqual(held->second.wide);
+      const bool near = held != rings_.end() && of_job.near.KeepIfEqual(held->second.near);
+      const bool wide = held != rings_.end() && of_job.wide.KeepIfEqual(held->second.wide);
+      changed = changed || !near || !wide;
     }
+    if (changed) ++version_;
     self_ = self;
     any_ = !rings.empty();
     rings_.swap(rings);
@@ -112,6 +114,13 @@ PeerCache::Place PeerCache::PlaceOf(JobId job, const CacheKey& key) const {
   bool wide = false;
   if (!OwnerOf(job, key, &wide).valid()) return Place::kHere;
   return wide ? Place::kWide : Place::kPeer;
+}
+
+bool PeerCache::IsElsewhere(JobId job, const EntryId& id, std::size_t bytes) const {
+  CacheKey key{.content = {.place = id.place}, .form = id.form};
+  const Place place = PlaceOf(job, key);
+  // A lease decides by the mean of its entries, of which one may be twice as large.
+  return place == Place::kWide || (place == Place::kPeer && bytes >= 2 * least_bytes_);
 }
 
 PeerCache::Place PeerCache::FormerPlaceOf(JobId job, const CacheKey& key) const {

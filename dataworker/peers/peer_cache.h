@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/ids.h"
 #include "dataworker/cache/cache_entry.h"
+#include "dataworker/cache/entry_owners.h"
 #include "dataworker/cache/fetch_gate.h"
 #include "dataworker/peers/peer_claim.h"
 #include "dataworker/peers/peer_link.h"
@@ -33,7 +34,7 @@ namespace headrace::dataworker {
 // In flight it has at most kMostAsked entries a job, from the question until their bytes are released,
 // and kMostPutBytes of entries on their way to owners. Entries beyond that are not handed over.
 // Shared: claims may outlive the worker.
-class PeerCache : public std::enable_shared_from_this<PeerCache> {
+class PeerCache final : public EntryOwners, public std::enable_shared_from_this<PeerCache> {
  public:
   static constexpr std::size_t kMostAsked = 64;
   static constexpr std::size_t kMostPutBytes = std::size_t{64} << 20;
@@ -68,6 +69,8 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   };
   // Any thread.
   [[nodiscard]] Place PlaceOf(JobId job, const CacheKey& key) const;
+  [[nodiscard]] std::uint64_t version() const override { return version_; }
+  [[nodiscard]] bool IsElsewhere(JobId job, const EntryId& id, std::size_t bytes) const override;
   // Asks the owner. Calls `on_answer` exactly once, from any thread, in a bounded time (PeerLink).
   // Until the pin is released it holds one of the job's places: a caller that has one must not wait
   // for the next. Any thread.
@@ -92,8 +95,12 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
     std::shared_ptr<const PeerRing> ring;
     // Questions without an entry in a row, to workers that owned the entries before. Shared: with answers.
     std::shared_ptr<std::atomic<int>> misses = std::make_shared<std::atomic<int>>(0);
-    void KeepIfEqual(const Ring& held) {
-      if (ring && held.ring && held.ring->Equals(*ring)) *this = held;
+    // Whether it is.
+    bool KeepIfEqual(const Ring& held) {
+      if (!ring || !held.ring) return !ring && !held.ring;
+      if (!held.ring->Equals(*ring)) return false;
+      *this = held;
+      return true;
     }
   };
   // Who owns the entries of one job. `wide`: those with a name that holds on all hosts; without a ring they
@@ -122,6 +129,7 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
   const std::shared_ptr<FetchGate> gate_;
   std::map<WorkerId, std::unique_ptr<PeerLink>> links_;  // reactor thread
   std::atomic<bool> any_ = false;                        // there is a ring
+  std::atomic<std::uint64_t> version_ = 1;               // of the rings
   const std::shared_ptr<std::atomic<std::size_t>> put_bytes_ =
       std::make_shared<std::atomic<std::size_t>>(0);
 

@@ -167,6 +167,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   HR_TRY(Confinement stages,
          ConfineStages(options.stages, RootsOfView(options.allowed_roots, roots)));
   peers_ = PeerCache::Make(reactor_, options.share_from_bytes, cache_->Stats().budget);
+  cache_->SetOwners(peers_);
   descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
   const std::string token = options.coordinator.empty() ? "" : surroundings_.token;
   service_ = std::make_unique<DataService>(DataService::Parts{

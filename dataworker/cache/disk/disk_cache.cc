@@ -275,7 +275,7 @@ class DiskCache final : public CacheTier {
     }
     const std::shared_ptr<Chunk> chunk =
         chunks_.Adopt(DeletedBy(writes_.thread(), found.segment), found.segment->size(),
-                      found.list.end, std::move(ids), costs);
+                      found.list.end, ids, costs);
     for (const auto& [record, offset] : found.list.records) {
       chunks_.Release(index_.Adopt(record.key, {chunk, offset, record.bytes}));
     }

@@ -27,9 +27,13 @@ std::shared_ptr<MappedMemory> MappedMemory::Make(std::size_t bytes) {
     if (extra > before) ::munmap(begin + bytes, extra - before);
     ::madvise(begin, bytes, MADV_HUGEPAGE);
   }
-  return std::shared_ptr<MappedMemory>(new MappedMemory({begin, bytes}));
+  return std::shared_ptr<MappedMemory>(new MappedMemory(begin, bytes));
 }
 
-MappedMemory::~MappedMemory() { ::munmap(memory_.data(), memory_.size()); }
+void MappedMemory::Cut(std::size_t bytes) {
+  if (::munmap(begin_ + bytes, bytes_ - bytes) == 0) bytes_ = bytes;
+}
+
+MappedMemory::~MappedMemory() { ::munmap(begin_, bytes_); }
 
 }  // namespace headrace::dataworker

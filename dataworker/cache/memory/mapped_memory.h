@@ -16,11 +16,14 @@ class MappedMemory final : public ChunkBody {
   MappedMemory(const MappedMemory&) = delete;
   MappedMemory& operator=(const MappedMemory&) = delete;
   ~MappedMemory() override;
-  [[nodiscard]] MutableByteSpan memory() const { return memory_; }
+  [[nodiscard]] std::byte* begin() const { return begin_; }
+  // The first `bytes` stay, and so do pointers there. One thread at a time.
+  void Cut(std::size_t bytes) override;
 
  private:
-  explicit MappedMemory(MutableByteSpan memory) : memory_(memory) {}
-  const MutableByteSpan memory_;
+  MappedMemory(std::byte* begin, std::size_t bytes) : begin_(begin), bytes_(bytes) {}
+  std::byte* const begin_;
+  std::size_t bytes_;
 };
 
 }  // namespace headrace::dataworker

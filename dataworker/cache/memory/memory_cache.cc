@@ -28,13 +28,14 @@ class MemoryCache final : public CacheTier {
         store_(budget_bytes,
                {.make_body = &MappedMemory::Make,
                 .largest_chunk = std::size_t{32} << 20,
-                .around_entry = ScratchBuffer::kSlack},
+                .around_entry = ScratchBuffer::kSlack,
+                .overwrites = true},
                std::move(order)) {}
 
   CacheLookup Find(JobId job, const CacheKey& key) override {
     const EntryId id = EntryId::Of(key);
     Shard& shard = ShardOf(id);
-    std::shared_ptr<Chunk> stale;
+    Entry stale;
     {
       const std::lock_guard lock(shard.mutex);
       const auto entry = shard.entries.find(id);
@@ -45,17 +46,20 @@ class MemoryCache final : public CacheTier {
           const std::shared_ptr<Chunk>& chunk = entry->second.chunk;
           return {.pin = {entry->second.bytes, chunk, chunk->mean_cost()}};
         }
-        stale = std::move(entry->second.chunk);
+        stale = std::move(entry->second);
         shard.entries.erase(entry);
       }
       ++shard.TallyOf(job).misses;
     }
-    if (stale) Drop(stale);
+    if (stale.chunk) Drop(stale);
     return {};
   }
 
   Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes) override {
-    if (!store_.HasRoom(job, expected_bytes)) return Claim(Refusal::kNoRoom);
+    if (!store_.HasRoom(job, expected_bytes) &&
+        !(DropOthers(job) && store_.HasRoom(job, expected_bytes))) {
+      return Claim(Refusal::kNoRoom);
+    }
     const EntryId id = EntryId::Of(key);
     Shard& shard = ShardOf(id);
     const std::lock_guard lock(shard.mutex);
@@ -66,16 +70,17 @@ class MemoryCache final : public CacheTier {
   void Forget(const CacheKey& key) override {
     const EntryId id = EntryId::Of(key);
     Shard& shard = ShardOf(id);
-    std::shared_ptr<Chunk> chunk;
+    Entry gone;
     {
       const std::lock_guard lock(shard.mutex);
       const auto entry = shard.entries.find(id);
       if (entry == shard.entries.end() || !entry->second.chunk) return;
       if (entry->second.content != key.content) return;
-      chunk = std::move(entry->second.chunk);
+      gone = std::move(entry->second);
       shard.entries.erase(entry);
     }
-    Drop(chunk);
+    store_.NoteMoved(*gone.chunk);
+    Drop(gone);
   }
 
   void AddJob(JobId job, std::uint64_t quota) override { store_.AddJob(job, quota); }
@@ -102,6 +107,9 @@ class MemoryCache final : public CacheTier {
     return store_.used();
   }
 
+  void SetOwners(std::shared_ptr<const EntryOwners> owners) override {
+    owners_ = std::move(owners);
+  }
   void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
 
   [[nodiscard]] CacheStats Stats() const override {
@@ -147,9 +155,7 @@ class MemoryCache final : public CacheTier {
       Abandon(key);
       return false;
     }
-    const MutableByteSpan memory = static_cast<const MappedMemory&>(*place->chunk->body())
-                                       .memory()
-                                       .subspan(place->offset, payload.size());
+    const MutableByteSpan memory(BeginOf(*place->chunk) + place->offset, payload.size());
     if (!payload.empty()) std::memcpy(memory.data(), payload.data(), payload.size());
     entries_.fetch_add(1);
     Shard& shard = ShardOf(id);
@@ -209,30 +215,55 @@ class MemoryCache final : public CacheTier {
     return shards_[(HashEntryId()(id) >> 48) % shards_.size()];
   }
 
-  // REQUIRES: the entry that held `chunk` has left its shard; no lock held.
-  void Drop(const std::shared_ptr<Chunk>& chunk) {
+  [[nodiscard]] static std::byte* BeginOf(const Chunk& chunk) {
+    return static_cast<const MappedMemory&>(*chunk.body()).begin();
+  }
+
+  // REQUIRES: the entry has left its shard; no lock held.
+  void Drop(const Entry& gone) {
     entries_.fetch_sub(1);
-    store_.Release(chunk);
+    store_.Release(gone.chunk, static_cast<std::size_t>(gone.bytes.data() - BeginOf(*gone.chunk)));
+  }
+
+  // Drops what other workers own from one chunk, if it is time for that. False: nothing went.
+  bool DropOthers(JobId job) {
+    if (!owners_) return false;
+    const auto unsorted = store_.NoteRefusal(job, owners_->version());
+    if (!unsorted) return false;
+    bool any = false;
+    for (const auto& [id, bytes] : unsorted->entries) {
+      const bool elsewhere = std::ranges::all_of(
+          unsorted->jobs, [&](JobId each) { return owners_->IsElsewhere(each, id, bytes); });
+      if (!elsewhere) continue;
+      if (const Entry gone = TakeFrom(unsorted->chunk, id); gone.chunk) {
+        Drop(gone);
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  // Takes the entry out of its shard, if it lies in that chunk. Without a chunk: it does not.
+  Entry TakeFrom(const std::shared_ptr<Chunk>& chunk, const EntryId& id) {
+    Shard& shard = ShardOf(id);
+    const std::lock_guard lock(shard.mutex);
+    const auto found = shard.entries.find(id);
+    if (found == shard.entries.end() || found->second.chunk != chunk) return {};
+    Entry entry = std::move(found->second);
+    shard.entries.erase(found);
+    return entry;
   }
 
   // `offers`: to the next tier.
   void RemoveEvicted(const ChunkStore::Evicted& evicted, bool offers = true) {
     for (const EntryId& id : evicted.entries) {
-      Shard& shard = ShardOf(id);
-      Entry entry;
-      {
-        const std::lock_guard lock(shard.mutex);
-        const auto found = shard.entries.find(id);
-        if (found == shard.entries.end() || found->second.chunk != evicted.chunk) continue;
-        entry = std::move(found->second);
-        shard.entries.erase(found);
-      }
+      const Entry entry = TakeFrom(evicted.chunk, id);
+      if (!entry.chunk) continue;
       if (on_given_up_ && offers) {
         on_given_up_(evicted.chunk->owner(), {entry.content, id.form}, {entry.bytes, evicted.chunk},
                      evicted.cost_of_entry);
       }
-      entry.chunk.reset();
-      Drop(evicted.chunk);
+      Drop(entry);
     }
   }
 
@@ -240,7 +271,8 @@ class MemoryCache final : public CacheTier {
   ChunkStore store_;
   std::array<Shard, 16> shards_;
   std::atomic<std::uint64_t> entries_ = 0;
-  OnGivenUp on_given_up_;  // set before the first entry
+  OnGivenUp on_given_up_;                      // set before the first entry
+  std::shared_ptr<const EntryOwners> owners_;  // set before the first entry
 };
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace headrace::dataworker {
 namespace {
 
 TEST(MemoryCache, FillsTheBudgetWithSamplesOfRealSize) {
-  constexpr std::uint64_t kBudget = std::uint64_t{256} << 20;
-  auto cache = MakeMemoryCache(kBudget);
+  constexpr std::uint64_t kLargeBudget = std::uint64_t{256} << 20;
+  auto cache = MakeMemoryCache(kLargeBudget);
   cache->AddJob(kJob, kNoQuota);
   std::uint64_t stored = 0;
   const Bytes payload = Payload(1, 0, 605'000);
@@ -17,8 +17,8 @@ TEST(MemoryCache, FillsTheBudgetWithSamplesOfRealSize) {
     auto claim = cache->TryClaim(kJob, Key(inode), payload.size());
     if (claim && claim.Commit(payload)) stored += payload.size();
   }
-  EXPECT_GT(stored, kBudget * 92 / 100);
-  EXPECT_LE(cache->Stats().bytes, kBudget);
+  EXPECT_GT(stored, kLargeBudget * 92 / 100);
+  EXPECT_LE(cache->Stats().bytes, kLargeBudget);
 }
 
 TEST(MemoryCache, AQuotaThatIsSetStandsInPlaceOfThoseOfSessions) {
