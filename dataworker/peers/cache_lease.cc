@@ -12,6 +12,10 @@ bool CacheLease::Elsewhere(const CacheKey& key) const {
   return mean == 0 || mean >= peers_->least_bytes();
 }
 
+bool CacheLease::HasNothing() const {
+  return store_->Stats().entries == 0 && !(peers_ && peers_->HasOthers(job_));
+}
+
 CacheLookup CacheLease::Find(const CacheKey& key) const {
   if (Elsewhere(key)) return {.later = true, .tier = peers_tier()};
   return store_->Find(job_, key);

@@ -53,6 +53,8 @@ class PeerCache : public std::enable_shared_from_this<PeerCache> {
 
   // The most workers that own entries of one job, as this one knows; 0: none do. Any thread.
   [[nodiscard]] std::size_t owners() const;
+  // Whether another worker owns entries of the job. Any thread.
+  [[nodiscard]] bool HasOthers(JobId job) const;
   // Where the job's entry belongs.
   enum class Place : std::uint8_t {
     kHere,  // also: nobody else shares the job's entries
