@@ -89,7 +89,9 @@ class Cluster:
         count = len([p for p in self.processes if p.args[1] == "worker"])
         while len(self.show("workers")["workers"]) < count:
             if self.processes[-1].poll() is not None:
-                raise SystemExit(f"a worker ended at its start: headrace worker {' '.join(options)}")
+                raise SystemExit(
+                    f"a worker ended at its start: headrace worker {' '.join(options)}"
+                )
             time.sleep(0.1)
 
     def show(self, what: str) -> dict:

@@ -33,6 +33,19 @@ PAIRS = (
 )  # fmt: skip
 
 
+NOTES = (
+    "Random crops of 224 x 224 and flips, uint8, batches of 64, two cores; nothing is done with a batch. "
+    "Each row is a program of its own, for Headrace with a coordinator and workers, whose CPU counts too. "
+    "Files of the first epoch, and all of `local disk` and `cache(file)`, come from the disk: their pages "
+    "are dropped from memory before. FFCV compiles before its first epoch; its resize and tf.data's have "
+    "other bits than Pillow's, Headrace's has the same. Streaming and LitData keep JPEG files. `Peers` are "
+    "four workers of one host with a quarter of the entries each. `Versions believed`: `remember=3600`; else "
+    "each use of a cached object asks the store for its version, which Streaming and LitData never do. The "
+    "store runs on the same two cores.",
+    "",
+)
+
+
 def write(photos: dict, runs: list[dict], absent: dict, failures: list[str]) -> None:
     by_row = {}
     for run in runs:
@@ -83,5 +96,5 @@ def write(photos: dict, runs: list[dict], absent: dict, failures: list[str]) -> 
     harness.write_report("tiers", "Each tier of the cache, and peers", rows,
                          {"photos": photos, "runs": runs, "absent": absent, "failures": failures})  # fmt: skip
     path = tiers_systems.harness.REPORTS / "tiers.md"
-    path.write_text(path.read_text() + "\n" + "\n".join(lines) + "\n")
+    path.write_text(path.read_text() + "\n" + "\n".join([*NOTES, *lines]) + "\n")
     print("\n".join(lines))
