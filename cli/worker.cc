@@ -59,7 +59,7 @@ void AddWorker(CLI::App& app, Action& chosen) {
           "Ask other workers of this host for cached samples where they take so much or more: to "
           "make smaller ones costs less [default: 64K]");
   AddCount(*command, "--source-requests", options->source_requests,
-           "Most samples that are asked of sources at the same time [default: 256]");
+           "Most samples that are asked of sources at the same time [default: 512]");
   AddCount(*command, "--io-threads", options->io_threads,
            "Most threads that wait for files [default: 16]");
   AddMemory(*command, "--memory", options->memory_bytes,

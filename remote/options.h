@@ -28,7 +28,7 @@ struct ClientOptions {
   RetryRules retry = {};
   RequestLimits limits = {};
   std::uint64_t part_bytes = std::uint64_t{8} << 20;  // larger objects are read in parts
-  std::size_t host_requests = 128;                    // at the same time, to one host
+  std::size_t host_requests = 256;                    // at the same time, to one host
   std::string ca_file;                                // of certificates; empty: the system's
   std::uint64_t seed = 0;                             // of the pauses
   Clock* clock = &Clock::Real();                      // outlives the client

@@ -35,18 +35,18 @@ def measure(folder, milliseconds, rate, times):
     if milliseconds is None:
         variant = harness.Variant("folder", options)
         made = harness.run(variant, ["--folder", str(folder), "--times", str(times)], PROGRAM)
-        return {"rate": rate_of(made)}
+        return rates_of(made)
     with server(folder, milliseconds, rate) as (url, said):
         allowed = {"HEADRACE_ALLOW_ENDPOINTS": url.removeprefix("http://")}
         variant = harness.Variant("objects", options, environment=allowed)
         made = harness.run(variant, ["--url", url, "--times", str(times)], PROGRAM)
-    return {"rate": rate_of(made), "server_cpu_s": said[0], "bytes": said[1]}
+    return {**rates_of(made), "server_cpu_s": said[0], "bytes": said[1]}
 
 
-def rate_of(made):
+def rates_of(made):
     paths = [loader["path"] for loader in made["report"]["loaders"]]
     assert paths == ["native"], paths
-    return made["samples"] / made["seconds"]
+    return {"rate": made["samples"] / made["seconds"], "later_rate": made["later_rate"]}
 
 
 def main():
@@ -83,6 +83,10 @@ def main():
         (
             "share of the rate without the delay: what cores allow that also serve and receive",
             shown(lambda r: r["slow"]["rate"] / r["near"]["rate"]),
+        ),
+        (
+            "the same from the first batch on, without the start",
+            shown(lambda r: r["slow"]["later_rate"] / r["near"]["later_rate"]),
         ),
         ("link of 20 MB/s, samples/s", shown(lambda r: r["narrow"]["rate"], 0)),
         ("share of what link and cores allow", shown(lambda r: r["narrow"]["rate"] / allowed(r))),

@@ -1,5 +1,6 @@
 """A plain program that reads one epoch of images, from a folder, from a store of objects or from tars.
-Prints one JSON line: seconds from iter() to the last batch, and samples."""
+Prints one JSON line: seconds from iter() to the last batch, samples, and samples a second after the first
+batch."""
 
 import argparse
 import json
@@ -28,5 +29,10 @@ else:
 dataset = torch.utils.data.ConcatDataset([dataset] * arguments.times)
 loader = torch.utils.data.DataLoader(dataset, 32, shuffle=True, num_workers=8)
 begin = time.perf_counter()
-samples = sum(len(labels) for _, labels in loader)
-print(json.dumps({"seconds": time.perf_counter() - begin, "samples": samples}))
+samples, first = 0, None
+for _, labels in loader:
+    samples += len(labels)
+    first = first or (time.perf_counter(), samples)
+end = time.perf_counter()
+later = (samples - first[1]) / (end - first[0])
+print(json.dumps({"seconds": end - begin, "samples": samples, "later_rate": later}))

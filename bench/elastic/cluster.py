@@ -88,6 +88,10 @@ class Cluster:
         self._start("worker", "--coordinator", self.address, *options, limit=limit)
         count = len([p for p in self.processes if p.args[1] == "worker"])
         while len(self.show("workers")["workers"]) < count:
+            if self.processes[-1].poll() is not None:
+                raise SystemExit(
+                    f"a worker ended at its start: headrace worker {' '.join(options)}"
+                )
             time.sleep(0.1)
 
     def show(self, what: str) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import pathlib
 import resource
 import tempfile
@@ -30,7 +31,10 @@ def sharing(options, folder: pathlib.Path) -> tuple[list[dict], str]:
                 cells[k, shared, kind] = [
                     *common, "--cache-gb", 143, "--policy", "fixed", "--cache", kind,
                 ]  # fmt: skip
-            cells[k, shared, "joint"] = [*common, "--cache-gb", 143, "--policy", "utilization"]
+            joint = [*common, "--cache-gb", 143, "--policy", "utilization"]
+            cells[k, shared, "joint"] = joint
+            # Each job on a host of its own, and local files: what live workers do not share.
+            cells[k, shared, "apart"] = [*joint, "--cache-hosts", k]
             cells[k, shared, "none"] = [*common, "--policy", "fixed"]
     results = sweep.simulate_all(options, cells)
     rows, figures = [], []
@@ -38,16 +42,22 @@ def sharing(options, folder: pathlib.Path) -> tuple[list[dict], str]:
         ours = results[k, True, "joint"]
         row = [k]
         for shared, kind in ((False, "none"), (False, "lru"), (False, "minio"), (True, "lru"),
-                             (True, "minio")):  # fmt: skip
+                             (True, "minio"), (True, "apart")):  # fmt: skip
             row.append(f"{results[k, shared, kind]['makespan_s'] / ours['makespan_s']:.2f}")
         row.append(f"{ours['cache_hit']:.3f}")
+        row.append(f"{results[k, True, 'apart']['cache_hit']:.3f}")
         rows.append(row)
     for (k, shared, kind), each in results.items():
         each.pop("setting")
         figures.append({"sweep": "T7", "jobs": k, "shared": shared, "cache": kind, **each})
     header = ["jobs", "no cache", "own copies, LRU", "own copies, MinIO", "one copy, LRU",
-              "one copy, MinIO", "hit share of ours"]  # fmt: skip
-    return figures, "Makespan of each over ours.\n\n" + sweep.table(header, rows)
+              "one copy, MinIO", "ours, hosts apart", "hit share of ours",
+              "hosts apart"]  # fmt: skip
+    return (
+        figures,
+        "Makespan of each over ours. Hosts apart: each job on a host of its own with its part of the cache, as for local files; else one cache, as for objects in stores.\n\n"
+        + sweep.table(header, rows),
+    )
 
 
 def ramp(options, folder: pathlib.Path) -> tuple[list[dict], str]:
@@ -121,13 +131,13 @@ def cache_ramp(options, folder: pathlib.Path) -> tuple[list[dict], str]:
         f"b,0,1,{60 * PHASE_S},100,0.1,0.1,1,of-b,100,100000,\n"
     )
     rows, figures = [], []
-    for policy in sweep.OURS:
-        cache_timeline = folder / f"cache_{policy}.csv"
+    for policy, fill in itertools.product(sweep.OURS, (True, False)):
+        cache_timeline = folder / f"cache_{policy}_{fill}.csv"
         sweep.simulate(
             options.program,
             ["--trace", path, "--gpus", 2, "--cpu-per-gpu", 16, "--policy", policy,
              "--cache-gb", CACHE / 1e9, "--source-gbps", SOURCE * 8 / 1e9,
-             "--cache-timeline", cache_timeline],
+             "--cache-timeline", cache_timeline, *(["--fill"] if fill else [])],
         )  # fmt: skip
         points = {"a": [], "b": []}
         for row in csv.DictReader(cache_timeline.open()):
@@ -135,11 +145,13 @@ def cache_ramp(options, folder: pathlib.Path) -> tuple[list[dict], str]:
                 {k: float(v) for k, v in row.items() if k != "dataset"}
             )
         for name, begin, shares in (("up", PHASE_S, UP), ("down", 2 * PHASE_S, DOWN)):
-            figure = {"sweep": "T8 cache", "policy": policy, "step": name,
+            figure = {"sweep": "T8 cache", "policy": policy, "fill": fill, "step": name,
                       **read_cache_step(points, begin, shares)}  # fmt: skip
             figures.append(figure)
-            rows.append([policy, name, *(f"{figure[key]:g}" for key in CACHE_COLUMNS)])
-    text = sweep.table(["policy", "step", *CACHE_COLUMNS.values()], rows)
+            filled = "yes" if fill else "no"
+            rows.append([policy, filled, name, *(f"{figure[key]:g}" for key in CACHE_COLUMNS)])
+    text = "Filled: idle bandwidth of the source fills the cache, as idle live workers do.\n\n"
+    text += sweep.table(["policy", "filled", "step", *CACHE_COLUMNS.values()], rows)
     return figures, text + "\n" + phases_table(figures)
 
 
@@ -205,16 +217,18 @@ def read_cache_step(points: dict, begin: float, shares: dict) -> dict:
 
 
 def phases_table(figures: list[dict]) -> str:
-    """What each job had at the end of the phase behind each step."""
+    """What each job had at the end of the phase after each step."""
     columns = {
         "quota_a": "quota of a, GB", "cached_a": "cached", "hit_a": "hit share",
         "quota_b": "quota of b, GB", "cached_b": "cached", "hit_b": "hit share",
     }  # fmt: skip
     rows = [
-        [each["policy"], each["step"], *(f"{each[key]:.3g}" for key in columns)] for each in figures
-    ]
-    return "At the end of the phase behind the step:\n\n" + sweep.table(
-        ["policy", "step", *columns.values()], rows
+        [each["policy"], "yes" if each["fill"] else "no", each["step"],
+         *(f"{each[key]:.3g}" for key in columns)]
+        for each in figures
+    ]  # fmt: skip
+    return "At the end of the phase after the step:\n\n" + sweep.table(
+        ["policy", "filled", "step", *columns.values()], rows
     )
 
 
@@ -244,7 +258,7 @@ def main() -> None:
     for name, title, run in (
         ("simulate_sharing", "Jobs that read the same data", sharing),
         ("simulate_ramp", "A trainer whose speed changes", ramp),
-        ("simulate_cache_ramp", "The cache behind a trainer whose speed changes", cache_ramp),
+        ("simulate_cache_ramp", "The cache after a trainer whose speed changes", cache_ramp),
         ("simulate_speed", "The simulator's own speed", speed),
     ):
         with tempfile.TemporaryDirectory() as folder:

@@ -21,6 +21,10 @@ bool CacheLease::Elsewhere(const CacheKey& key) const {
   return peers_ && WorthAsking(peers_->PlaceOf(job_, key));
 }
 
+bool CacheLease::HasNothing() const {
+  return store_->Stats().entries == 0 && !(peers_ && peers_->HasOthers(job_));
+}
+
 CacheLookup CacheLease::Find(const CacheKey& key) const {
   if (Elsewhere(key)) return {.later = true, .tier = peers_tier()};
   return FindHere(key);

@@ -47,6 +47,8 @@ class CacheLease {
 
   [[nodiscard]] JobId job() const { return job_; }
 
+  // No lookup can find anything now: nothing is kept here, and no other worker keeps the job's samples.
+  [[nodiscard]] bool HasNothing() const;
   // As SampleStore's. Never waits.
   [[nodiscard]] CacheLookup Find(const CacheKey& key) const;
   // As SampleStore's. REQUIRES: stopped.later.

@@ -190,6 +190,18 @@ TEST_F(PeerTest, WithoutRoomNobodyWaits) {
   }
 }
 
+TEST_F(PeerTest, ACacheHasNothingOnlyIfNoOtherWorkerKeepsAnything) {
+  const auto own = MakeStore(std::uint64_t{8} << 20);
+  EXPECT_FALSE(CacheLease(own, kJob, kNoQuota, peers_).HasNothing()) << "nobody knows what it has";
+  EXPECT_TRUE(CacheLease(own, JobId(99), kNoQuota, peers_).HasNothing()) << "which is not shared";
+  EXPECT_TRUE(CacheLease(own, kJob, kNoQuota).HasNothing());
+  RunOn(*reactor_, [&] { peers_->OnDirective(kAsker, {}); });
+  const CacheLease lease(own, kJob, kNoQuota, peers_);
+  EXPECT_TRUE(lease.HasNothing());
+  ASSERT_TRUE(Put(*own, kJob, 7, kBytes));
+  EXPECT_FALSE(lease.HasNothing());
+}
+
 // To make a small entry costs less than to ask for it.
 TEST_F(PeerTest, SmallEntriesStayWhereTheyAreMadeAndNobodyIsAsked) {
   const std::shared_ptr<PeerCache> picky = PeerCache::Make(*reactor_, 2 * kBytes);

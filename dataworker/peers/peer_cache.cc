@@ -24,6 +24,17 @@ std::size_t PeerCache::owners() const {
   return most;
 }
 
+bool PeerCache::HasOthers(JobId job) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = rings_.find(job);
+  if (at == rings_.end()) return false;
+  const auto others = [&](const std::shared_ptr<const PeerRing>& ring) {
+    if (!ring || ring->owners() == 0) return false;
+    return ring->owners() > 1 || ring->OwnerOf(EntryId()) != self_;
+  };
+  return others(at->second.near) || others(at->second.wide);
+}
+
 void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directive) {
   // A coordinator that has just begun knows jobs, and no grants yet.
   if (directive.grants.empty() && !directive.jobs.empty()) return;

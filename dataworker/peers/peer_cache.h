@@ -61,6 +61,8 @@ class PeerCache final : public EntryOwners, public std::enable_shared_from_this<
 
   // The most workers that own entries of one job, as this one knows; 0: none do. Any thread.
   [[nodiscard]] std::size_t owners() const;
+  // Whether another worker owns entries of the job. Any thread.
+  [[nodiscard]] bool HasOthers(JobId job) const;
   // Where the job's entry belongs.
   enum class Place : std::uint8_t {
     kHere,  // also: nobody else shares the job's entries

@@ -26,7 +26,7 @@ Result<TensorSpec> AdmitPicture(const BatchWork& work, const CompiledPlan::Locat
 class BatchWork::RestOfUnit final : public Work {
  public:
   RestOfUnit(std::shared_ptr<BatchWork> batch, Unit unit)
-      : Work(1, batch->iteration(), Reads::kAsked),
+      : Work(1, batch->iteration(), Reads::kAsked, batch->request().batch.value),
         batch_(std::move(batch)),
         unit_(std::move(unit)) {}
 
@@ -86,7 +86,7 @@ void BatchWork::Begin() {
   std::vector<Unit> units;
   units.reserve(positions_.size());
   for (const std::int32_t position : positions_) units.push_back({.position = position});
-  // After what was pushed before: the earlier batches.
+  // After the earlier batches.
   AwaitInputs(std::move(units), WorkQueue::Place::kBack);
 }
 

@@ -21,6 +21,7 @@ void SampleInputs::Get(Parts parts, std::vector<Sample> samples, OnInput on_inpu
 void SampleInputs::Start() {
   std::vector<std::size_t> unknown, known, bytes_first;
   ScratchBuffer unused;
+  const bool nothing_cached = parts_.cache != nullptr && parts_.cache->HasNothing();
   for (std::size_t i = 0; i < samples_.size(); ++i) {
     Sample& sample = samples_[i];
     const bool cached = parts_.cache != nullptr && sample.source->cacheable();
@@ -33,7 +34,8 @@ void SampleInputs::Start() {
     if (sample.source->waits()) identity = sample.source->Now(Ask::kIdentity, sample.row, unused);
     if (!identity) {
       sample.is_new = parts_.first_ask != nullptr && sample.source->is_far_and_new(sample.row);
-      const bool bytes = sample.is_new && parts_.first_ask->BytesFirst();
+      const bool bytes = (nothing_cached && sample.source->is_far()) ||
+                         (sample.is_new && parts_.first_ask->BytesFirst());
       (bytes ? bytes_first : unknown).push_back(i);
     } else {
       sample.input.bytes = std::move(identity);

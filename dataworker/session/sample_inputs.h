@@ -30,7 +30,8 @@ struct SampleInput {
 // Gets the inputs of some samples without a thread that waits for them:
 //
 //   identities (all together) -> look into the cache -> what it lacks (together) -> bytes
-//   bytes (together) -> look into the cache, for rows of far sources that it seems to lack (FirstAsk)
+//   bytes (together) -> look into the cache, for rows of far sources that it seems to lack (FirstAsk),
+//   and for all of them while it has nothing
 //
 // and tells of each sample as soon as it has what it needs: a cache entry, its bytes, or an error.
 // It runs on the threads of the sources and tiers. It lives until the last sample is told.

@@ -82,6 +82,7 @@ class SampleInputsTest : public ::testing::Test {
     const ByteSpan bytes = input.bytes->sample.bytes;
     EXPECT_EQ(AsText(bytes), expected);
     EXPECT_TRUE(input.bytes->sample.content == input.key.content);
+    if (!keeps_) return;
     auto claim = lease_->TryClaim(input.key, bytes.size(), input.found);
     ASSERT_TRUE(claim);
     claim->Commit(bytes);
@@ -97,16 +98,32 @@ class SampleInputsTest : public ::testing::Test {
   std::shared_ptr<const CacheLease> lease_;
   std::shared_ptr<FirstAsk> first_ask_;
   std::string changed_;
+  bool keeps_ = true;
   int hits_ = 0;
 };
 
 using Asked = std::map<Ask, int>;
 
+TEST_F(SampleInputsTest, WhileTheCacheHasNothingNoRowIsAskedForItsIdentity) {
+  EXPECT_EQ(Get(0, 1), (Asked{{Ask::kBytes, 1}}));
+  EXPECT_EQ(Get(0, 1), (Asked{{Ask::kIdentity, 1}})) << "there is an entry now";
+  EXPECT_EQ(hits_, 1);
+}
+
+TEST_F(SampleInputsTest, ACacheWithoutRoomCostsNoQuestions) {
+  keeps_ = false;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_EQ(Get(0, kFarRows), (Asked{{Ask::kBytes, kFarRows}}));
+  }
+}
+
 TEST_F(SampleInputsTest, RowsThatNobodyHasAreAskedForOnceAndLaterOnesForTheirIdentity) {
+  Get(kFarRows - 1, kFarRows);
+  NewSession();
   EXPECT_EQ(Get(0, FirstAsk::kLeast),
             (Asked{{Ask::kIdentity, FirstAsk::kLeast}, {Ask::kBytes, FirstAsk::kLeast}}));
   EXPECT_EQ(Get(FirstAsk::kLeast, kFarRows), (Asked{{Ask::kBytes, kFarRows - FirstAsk::kLeast}}));
-  EXPECT_EQ(hits_, 0);
+  EXPECT_EQ(hits_, 1);
   EXPECT_EQ(Get(0, kFarRows), (Asked{{Ask::kIdentity, kFarRows}})) << "the second epoch";
   EXPECT_EQ(hits_, kFarRows);
 }

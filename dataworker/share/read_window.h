@@ -23,7 +23,7 @@ class ReadWindow {
  public:
   struct Limits {
     std::uint64_t bytes = std::uint64_t{256} << 20;
-    std::size_t rows = 256;
+    std::size_t rows = 512;
   };
   // What a row of a job counts that has read none.
   static constexpr std::uint64_t kGuess = std::uint64_t{128} << 10;

@@ -19,15 +19,17 @@ class Work : public std::enable_shared_from_this<Work> {
   enum class Reads : std::uint8_t { kUnasked, kAsked };
 
   // `iteration`: the iteration whose end cancels it; invalid for work that only the session's end
-  // cancels.
-  explicit Work(std::int64_t units, IterationId iteration = {}, Reads reads = Reads::kUnasked)
-      : units_(units), iteration_(iteration), reads_(reads), unfinished_(units) {}
+  // cancels. `order`: of work that the queue sorts, the least first; -1: it keeps the place that it got.
+  explicit Work(std::int64_t units, IterationId iteration = {}, Reads reads = Reads::kUnasked,
+                std::int64_t order = -1)
+      : units_(units), iteration_(iteration), reads_(reads), order_(order), unfinished_(units) {}
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
 
   [[nodiscard]] std::int64_t units() const { return units_; }
   [[nodiscard]] IterationId iteration() const { return iteration_; }
+  [[nodiscard]] std::int64_t order() const { return order_; }
   [[nodiscard]] bool asks_before_reads() const { return reads_ == Reads::kAsked; }
   // Skips all units that have not begun. Thread-safe.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
@@ -58,6 +60,7 @@ class Work : public std::enable_shared_from_this<Work> {
   const std::int64_t units_;
   const IterationId iteration_;
   const Reads reads_;
+  const std::int64_t order_;
   std::atomic<std::int64_t> unfinished_;
   std::atomic<bool> cancelled_ = false;
 };

@@ -1,6 +1,7 @@
 #include "dataworker/share/work_queue.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "dataworker/source/core/source_bytes.h"
 
@@ -12,6 +13,21 @@ constexpr Duration kLongTask = std::chrono::milliseconds(2);
 // The queue picks several units at once if they end sooner than this: the choice must not cost more
 // than the work.
 constexpr double kQuantum = 100e3;  // ns
+
+// Where work goes that has an order: not past what has none. `at_back`: from there; else from the front.
+template <typename Items>
+auto PlaceOf(Items& items, std::int64_t order, bool at_back) {
+  if (order < 0) return at_back ? items.end() : items.begin();
+  if (at_back) {
+    auto at = items.end();
+    while (at != items.begin() && std::prev(at)->work->order() > order) --at;
+    return at;
+  }
+  const auto first = [order](const auto& item) {
+    return item.work->order() >= 0 && item.work->order() <= order;
+  };
+  return std::ranges::find_if_not(items, first);
+}
 
 bool Everything(const Work& /*work*/) { return true; }
 
@@ -32,11 +48,9 @@ void WorkQueue::Push(JobId job_id, SessionId session_id, std::shared_ptr<Work> w
     const SteadyTime now = parts_.clock.Now();
     Session& session = sessions_[session_id];
     session.id = session_id;
-    if (place == Place::kBack) {
-      session.items.push_back({std::move(work)});
-    } else {
-      session.items.push_front({std::move(work)});
-    }
+    const std::int64_t order = work->order();
+    const auto at = PlaceOf(session.items, order, place == Place::kBack);
+    session.items.insert(at, {std::move(work)});
     shares_.Queue(session, job_id, units, asks, now);
     queued_ += units;
     todo = Next(units, now);

@@ -20,7 +20,8 @@
 namespace headrace::dataworker {
 
 // The queue of the compute threads. JobShares decides which session is next: fair between jobs and
-// between the sessions of a job. Within a session, first come first served. No thread ever waits
+// between the sessions of a job. Within a session, first come first served; what waited for a source goes
+// on in the order of its batches, since the trainer wants the oldest one first. No thread ever waits
 // for a job that a source limit holds back. Thread-safe. Its callers bound what they push. The
 // executor must stop before the queue goes.
 //

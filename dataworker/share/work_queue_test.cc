@@ -18,8 +18,8 @@ using ::testing::ElementsAre;
 class LoggedWork final : public Work {
  public:
   LoggedWork(std::string name, std::int64_t units, std::vector<std::string>& log,
-             IterationId iteration = {})
-      : Work(units, iteration), name_(std::move(name)), log_(log) {}
+             IterationId iteration = {}, std::int64_t order = -1)
+      : Work(units, iteration, Reads::kUnasked, order), name_(std::move(name)), log_(log) {}
 
  protected:
   void Run(std::int64_t unit, ThreadContext& /*context*/) override {
@@ -54,6 +54,11 @@ class WorkQueueTest : public ::testing::Test {
                 std::make_shared<LoggedWork>(std::move(name), units, log_, IterationId(iteration)),
                 place);
   }
+  void PushOrdered(std::string name, std::int64_t order, WorkQueue::Place place) {
+    queue_.Push(JobId(1), SessionId(1),
+                std::make_shared<LoggedWork>(std::move(name), 1, log_, IterationId(), order),
+                place);
+  }
   InlineExecutor executor_;
   FakeClock clock_;
   WorkQueue queue_{{executor_, clock_, [](Duration) { FAIL() << "nothing is held back"; },
@@ -84,6 +89,23 @@ TEST_F(WorkQueueTest, WhatIsInFrontRunsBeforeWhatHasBegun) {
   Push(1, "b", 1, 0, WorkQueue::Place::kFront);
   executor_.RunAll();
   EXPECT_THAT(log_, ElementsAre("a0", "b0", "b done", "a1", "a2", "a done"));
+}
+
+// The trainer waits for the oldest batch, whatever order a store answers in.
+TEST_F(WorkQueueTest, WhatHasAnOrderGoesByItAndNotPastWhatHasNone) {
+  using enum WorkQueue::Place;
+  Push(1, "new", 1);
+  PushOrdered("b", 7, kBack);
+  PushOrdered("a", 3, kBack);
+  PushOrdered("c", 7, kBack);
+  Push(1, "last", 1);
+  PushOrdered("d", 1, kBack);
+  PushOrdered("z", 9, kFront);
+  PushOrdered("y", 4, kFront);
+  PushOrdered("x", 4, kFront);
+  executor_.RunAll();
+  std::erase_if(log_, [](const std::string& line) { return line.ends_with("done"); });
+  EXPECT_THAT(log_, ElementsAre("y0", "x0", "z0", "new0", "a0", "b0", "c0", "last0", "d0"));
 }
 
 TEST_F(WorkQueueTest, CancelEndsAtOnceWhatItMeansAndNothingElse) {

@@ -36,7 +36,7 @@ struct WorkerOptions {
   // Most bytes of samples that are read ahead of the compute threads, and most rows that are asked
   // of sources at the same time, all jobs together: see ReadWindow.
   std::uint64_t source_ahead_bytes = std::uint64_t{256} << 20;
-  std::int32_t source_requests = 256;
+  std::int32_t source_requests = 512;
   // Cached samples that take less are not asked of other workers: see CacheLease.
   std::uint64_t share_from_bytes = std::uint64_t{64} << 10;
   std::int32_t io_threads = 16;  // most threads that wait for files

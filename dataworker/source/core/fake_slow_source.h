@@ -200,7 +200,7 @@ class FakeSlowSource final : public Source {
   [[nodiscard]] bool cacheable() const override { return true; }
   [[nodiscard]] bool rereads_from_memory() const override { return false; }
   [[nodiscard]] bool waits() const override { return true; }
-  [[nodiscard]] bool is_far_and_new(std::int64_t /*row*/) const override { return store_->far_; }
+  [[nodiscard]] bool is_far() const override { return store_->far_; }
   [[nodiscard]] std::optional<RowAnswer> Now(Ask, std::int64_t, ScratchBuffer&) const override {
     return std::nullopt;
   }

@@ -64,6 +64,7 @@ class RememberedSource final : public Source {
   [[nodiscard]] bool cacheable() const override { return source_->cacheable(); }
   [[nodiscard]] bool rereads_from_memory() const override { return source_->rereads_from_memory(); }
   [[nodiscard]] bool waits() const override { return source_->waits(); }
+  [[nodiscard]] bool is_far() const override { return source_->is_far(); }
   [[nodiscard]] bool is_far_and_new(std::int64_t row) const override {
     return source_->is_far_and_new(row) && row >= 0 && !book_->Knows(row);
   }

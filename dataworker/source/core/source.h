@@ -108,9 +108,10 @@ class Source {
   // It may change from call to call.
   [[nodiscard]] virtual bool waits() const = 0;
 
-  // Its identity takes as long as its bytes, and was not asked for before: whoever expects to need the
-  // bytes asks for them alone.
-  [[nodiscard]] virtual bool is_far_and_new(std::int64_t /*row*/) const { return false; }
+  // A row's identity takes as long as its bytes: whoever needs the bytes asks for them alone.
+  [[nodiscard]] virtual bool is_far() const { return false; }
+  // The same of a row that was not asked for before: so its bytes are likely to be needed.
+  [[nodiscard]] virtual bool is_far_and_new(std::int64_t /*row*/) const { return is_far(); }
 
   // Answers if that takes no wait for a device or a peer; nullopt: it would, ask Fetch. Bytes may
   // lie in `buffer`: they are valid until its next use.

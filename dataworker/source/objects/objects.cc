@@ -40,7 +40,7 @@ class Objects final : public Source {
   [[nodiscard]] bool cacheable() const override { return true; }
   [[nodiscard]] bool rereads_from_memory() const override { return false; }
   [[nodiscard]] bool waits() const override { return true; }
-  [[nodiscard]] bool is_far_and_new(std::int64_t /*row*/) const override { return true; }
+  [[nodiscard]] bool is_far() const override { return true; }
   [[nodiscard]] std::optional<RowAnswer> Now(Ask /*ask*/, std::int64_t /*row*/,
                                              ScratchBuffer& /*buffer*/) const override {
     return std::nullopt;
