@@ -216,16 +216,17 @@ void StageObjects::OnRead(Asked asked, const AskedObject& object, RowAnswer answ
                           .is_read = true});
 }
 
+// The answer goes out before its content is kept: a process waits for it.
 void StageObjects::Tell(Asked asked, Content content) {
   const bool keeps = content.is_read && asked.cache && !content.version.empty();
   auto told = std::make_shared<ObjectTold>();
   told->size = content.size;
   told->version = content.version;
   const bool is_few = content.bytes.size() <= kMostFew;
-  if (is_few) told->few = CopyBytes(content.bytes);
-  if (is_few && !keeps) {
+  if (is_few) {
+    told->few = CopyBytes(content.bytes);
     Answer(asked.connection, std::move(*told));
-    return;
+    if (!keeps) return;
   }
   const auto made = OnReactor(
       environment_.reactor, weak_from_this(),
@@ -235,9 +236,11 @@ void StageObjects::Tell(Asked asked, Content content) {
   // Copies of many bytes: not here.
   environment_.io.Submit(
       [asked = std::move(asked), content = std::move(content), told, is_few, keeps, made] {
-        if (!is_few) PutIntoMemory(content, *told);
+        if (!is_few) {
+          PutIntoMemory(content, *told);
+          made(told);
+        }
         if (keeps) Keep(asked, content);
-        made(told);
       });
 }
 

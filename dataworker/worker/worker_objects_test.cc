@@ -206,6 +206,10 @@ class WorkerObjectsTest : public CoordinatedWorkerTest {
     Ask(end, std::move(ask));
     return Answer(end);
   }
+  // Content is kept after the answer.
+  void AwaitEntries(std::uint64_t count) const {
+    while (worker_->cache().entries < count) std::this_thread::yield();
+  }
   void Grant(std::uint64_t source_bytes_per_second) {
     wire::WorkerDirective directive;
     directive.jobs = {attach_.job};
@@ -325,6 +329,7 @@ TEST_F(WorkerObjectsTest, WhatWasReadIsInTheCacheByItsVersion) {
   for (const ObjectAsk& ask : {large, small}) {
     EXPECT_EQ(Get(*end, ask).content, content_.substr(7, ask.bytes));
   }
+  AwaitEntries(2);
   const int asked = gets_;
   for (const ObjectAsk& ask : {large, small}) {
     const Told again = Get(*end, ask);
@@ -346,6 +351,7 @@ TEST_F(WorkerObjectsTest, WithoutAVersionTheStoreIsAskedForItAndNothingStaleIsGi
   const auto end = Connect();
   const ObjectAsk ask{.what = What::kWhole, .bytes = 1 << 20, .name = Base() + "a"};
   EXPECT_EQ(Get(*end, ask).content, content_);
+  AwaitEntries(1);
   const int asked = gets_, looked = heads_;
   EXPECT_EQ(Get(*end, ask).content, content_);
   EXPECT_EQ(gets_, asked);

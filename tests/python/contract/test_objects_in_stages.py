@@ -97,7 +97,9 @@ def test_workers_read_with_their_keys_what_they_may(store, keys, monkeypatch, tm
         headrace.install()
         try:
             loader = loader_of(data["open"])
-            epochs_until(lambda report: len(report.samples_by_worker) == 2, loader, expected["open"])
+            epochs_until(
+                lambda report: len(report.samples_by_worker) == 2, loader, expected["open"]
+            )
             assert report_of(loader).counts["differed"] == 0
             assert store.signers.pop("there") > 0
             # What the worker there may not read is an error in its code, so it gets no batches.

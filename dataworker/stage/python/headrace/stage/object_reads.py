@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
+from ..native import binding
 from ..process import object_reads, sockets
 from . import wire
 from .wire import numbers
@@ -135,7 +136,8 @@ class Reader:
             told = self._ask(LOOK, name)
             return told.size, told.version
 
-        return self._read(ask, lambda: self._own.look(name))
+        looked: tuple[int, str] = self._read(ask, lambda: self._own.look(name))
+        return looked
 
     def list(self, query: str) -> bytes:
         def ask() -> bytes:
@@ -145,7 +147,8 @@ class Reader:
             token = said.get("continuation-token", "")
             return self._ask(LIST, name, delimiter=said.get("delimiter", ""), token=token).content
 
-        return self._read(ask, lambda: self._own.list(query))
+        text: bytes = self._read(ask, lambda: self._own.list(query))
+        return text
 
     def read(self, name: str) -> bytes:
         def ask() -> bytes:
@@ -157,7 +160,8 @@ class Reader:
                     raise
                 return self._parts(name, 0, size, version, size).content
 
-        return self._read(ask, lambda: self._own.read(name))
+        content: bytes = self._read(ask, lambda: self._own.read(name))
+        return content
 
     def read_range(
         self, name: str, first: int, count: int, version: str = "", size: int = 0
@@ -220,8 +224,8 @@ def _question(
     delimiter: str = "",
     token: str = "",
 ) -> bytes:
-    texts = store.base, store.endpoint, store.region, store.addressing
-    texts += name, version, delimiter, token
+    place = store.base, store.endpoint, store.region, store.addressing
+    texts = *place, name, version, delimiter, token
     head = numbers(what, first, count, store.anonymous, size)
     return wire.encode(wire.OBJECT, head, *(text.encode() for text in texts))
 
@@ -246,14 +250,10 @@ def _told(sock: sockets.Socket, parts: list[bytes], fds: list[int]) -> Told:
 def _checked(parts: list[bytes], told: Told) -> Told:
     code, detail = struct.unpack_from("<2Q", parts[0])
     if code:
-        from ..native import binding
-
         binding.raise_status(code, detail, parts[1].decode(errors="replace"))
     return told
 
 
 def _unavailable(why: str) -> Exception:
-    from ..native import binding
-
     error: Exception = binding.UnavailableError(why)
     return error
