@@ -104,6 +104,11 @@ bool StageObjects::IsNew(const Asked& asked) {
 }
 
 void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask) {
+  ++unanswered_;
+  if (unanswered_ > kMostUnanswered) {
+    Answer(connection, {.status = ResourceExhausted("too many questions whose askers have gone")});
+    return;
+  }
   if (ask.what == What::kPaid) {
     environment_.queue.Charge(attachment_.job(), {}, std::min(ask.bytes, kMostPaid));
     Answer(connection, {});
@@ -260,6 +265,7 @@ void StageObjects::Keep(const Asked& asked, const Content& content) {
 }
 
 void StageObjects::Answer(std::uint64_t connection, ObjectTold told) {
+  --unanswered_;
   if (!closed()) door_->Answer(connection, std::move(told));
 }
 

@@ -64,6 +64,8 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
     std::string version;
     bool is_read = false;  // from the store
   };
+  // A process may go and leave its question. No more of them than that.
+  static constexpr std::size_t kMostUnanswered = 4 * ObjectDoor::kMostConnections;
   using OnAnswer = void (StageObjects::*)(Asked, const AskedObject&, RowAnswer);
 
   void OnAsk(std::uint64_t connection, ObjectAsk ask);
@@ -86,6 +88,7 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
   SessionEnvironment& environment_;
   const Attachment& attachment_;
   std::unique_ptr<ObjectDoor> door_;  // nullptr: closed
+  std::size_t unanswered_ = 0;        // questions, also of processes that have gone
   FirstAsk first_ask_;
   std::set<std::uint64_t> seen_;                                // hashes of URLs and ranges
   std::map<std::uint64_t, std::shared_ptr<AskedObject>> open_;  // by connection

@@ -163,14 +163,25 @@ class WorkerObjectsTest : public CoordinatedWorkerTest {
     EXPECT_EQ(::sendmsg(door_.get(), &header, MSG_NOSIGNAL), 1);
   }
   [[nodiscard]] std::string Base() const { return server_.url() + "/data/"; }
-  void Ask(const ProcessEnd& end, ObjectAsk ask) const {
+  [[nodiscard]] Bytes QuestionFrame(ObjectAsk ask) const {
     if (ask.store.base.empty()) ask.store.base = Base();
     const std::array<std::uint64_t, 5> numbers{static_cast<std::uint64_t>(ask.what), ask.first,
                                                ask.bytes, ask.store.anonymous ? 1U : 0U, ask.size};
-    end.Say(StageMessage::kObject,
-            {std::as_bytes(std::span(numbers)), AsBytes(ask.store.base),
-             AsBytes(ask.store.endpoint), AsBytes(ask.store.region), AsBytes(ask.store.addressing),
-             AsBytes(ask.name), AsBytes(ask.version), AsBytes(ask.delimiter), AsBytes(ask.token)});
+    const std::array<ByteSpan, 9> parts{std::as_bytes(std::span(numbers)),
+                                        AsBytes(ask.store.base),
+                                        AsBytes(ask.store.endpoint),
+                                        AsBytes(ask.store.region),
+                                        AsBytes(ask.store.addressing),
+                                        AsBytes(ask.name),
+                                        AsBytes(ask.version),
+                                        AsBytes(ask.delimiter),
+                                        AsBytes(ask.token)};
+    return EncodeStageFrame(StageMessage::kObject, parts);
+  }
+  void Ask(const ProcessEnd& end, ObjectAsk ask) const {
+    const Bytes frame = QuestionFrame(std::move(ask));
+    EXPECT_EQ(::send(end.fd(), frame.data(), frame.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(frame.size()));
   }
   static HeardObject Answer(const ProcessEnd& end) {
     const HeardFrame heard = end.Next();

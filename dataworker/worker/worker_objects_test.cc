@@ -209,9 +209,18 @@ TEST_F(WorkerObjectsTest, ProcessesThatSayWhatTheyShouldNotAreHungUpOnAndOthersS
   Ask(*end, {.what = What::kRange, .bytes = ObjectAsk::kMostBytes + 1, .name = Base() + "a"});
   EXPECT_TRUE(hung_up(*end));
   end = Connect();
-  const Bytes long_name(std::size_t{1} << 17);
-  end->Say(StageMessage::kObject, {long_name});
+  // A frame that would be longer than a question, of which only the beginning comes.
+  const Bytes long_name(std::size_t{1} << 20);
+  const Bytes frame = EncodeStageFrame(StageMessage::kObject, std::array{ByteSpan(long_name)});
+  ASSERT_EQ(::send(end->fd(), frame.data(), 1000, MSG_NOSIGNAL), 1000);
   EXPECT_TRUE(hung_up(*end));
+  end = Connect();
+  Bytes two = QuestionFrame({.what = What::kLook, .name = Base() + "a"});
+  const Bytes once = two;
+  two.insert(two.end(), once.begin(), once.end());
+  ASSERT_EQ(::send(end->fd(), two.data(), two.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(two.size()));
+  EXPECT_TRUE(hung_up(*end)) << "it asked again before it was answered";
   EXPECT_EQ(Get(*good, {.what = What::kLook, .name = Base() + "a"}).code, Code::kOk);
 }
 
@@ -232,6 +241,10 @@ TEST_F(WorkerObjectsTest, AnAnswerThatNobodyTakesIsGivenBackWithItsProcess) {
   auto end = Connect();
   Ask(*end, {.what = What::kWhole, .bytes = 1 << 20, .name = Base() + "a"});
   EXPECT_EQ(end->Next().passed.size(), 1U);
+  // Another answer: by then the thread that wrote the first one has let go of it.
+  EXPECT_EQ(Get(*Connect(), {.what = What::kRange, .bytes = 100'000, .name = Base() + "a"}).size,
+            content_.size());
+  while (worker_->open_rows() > 1) std::this_thread::yield();
   EXPECT_EQ(worker_->open_rows(), 1U);
   end.reset();
   while (worker_->open_rows() > 0) std::this_thread::yield();
