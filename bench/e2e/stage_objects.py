@@ -47,10 +47,10 @@ def main() -> None:
     rows, measured = [], {}
     for name, count in RANGES.items():
         print(f"  {name}", file=sys.stderr, flush=True)
-        reads = max(20, min(args.reads, (400 << 20) // count))
+        reads = max(20, min(args.reads, (160 << 20) // count))
         with store() as url:
             way = harness.Variant(
-                "lane", ["--workers", "1", "--cache", "1G"],
+                "lane", ["--workers", "1", "--cache", "3G"],
                 environment={"HEADRACE_ALLOW_ENDPOINTS": url},
             )  # fmt: skip
             taken = harness.run(way, [f"{url}/object", str(count), str(reads)], PROGRAM)["reads"]
