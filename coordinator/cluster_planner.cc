@@ -20,6 +20,7 @@
 #include "coordinator/divide_tiers.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
+#include "coordinator/spare_cache.h"
 #include "net/exposure.h"
 
 namespace headrace::coordinator {
@@ -436,6 +437,7 @@ class ClusterPlanner {
     std::vector<double> quotas = allocation.dataset_bytes;
     for (std::size_t d = 0; d < quotas.size(); ++d) quotas[d] = std::max(0.0, quotas[d] - left_[d]);
     DivideCaches(state_, snapshot_.datasets, quotas, places, kept_, users);
+    GrantSpareCaches(state_, snapshot_.tenants, kept_, plan);
     for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);
   }
   // A worker with one tier needs no division.

@@ -35,6 +35,7 @@ StageRunner::Options SessionStage::RunnerOptions() const {
   options.lanes = attachment_.request().plan.lanes;
   options.threads = environment_.executor.concurrency();
   options.cores = [this] { return environment_.stage_cores(attachment_.job()); };
+  options.door = objects_->door();
   options.may_read = [this] { return environment_.queue.MayRead(attachment_.job()); };
   return options;
 }
@@ -62,6 +63,8 @@ StageRunner::Events SessionStage::RunnerEvents() {
 Status SessionStage::Start(const std::map<BlobHash, BlobContent>& blobs) {
   HR_RETURN_IF_ERROR(environment_.losses.Check(attachment_.session()));
   const wire::Attach& attach = attachment_.request();
+  objects_ = std::make_shared<StageObjects>(environment_, attachment_);
+  HR_RETURN_IF_ERROR(objects_->Open());
   if (attach.lanes_given) return StartGiven();
   if (!attachment_.here() && wire::SameHost(attach.host, environment_.host)) {
     LogWarning(
@@ -86,6 +89,8 @@ Status SessionStage::StartGiven() {
 void SessionStage::End() {
   CountCpu();
   runner_.reset();
+  if (objects_) objects_->Close();
+  objects_.reset();
   cpu_seconds_ = 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "dataworker/session/attachment.h"
 #include "dataworker/session/session_environment.h"
+#include "dataworker/session/stage_objects.h"
 #include "dataworker/stage/stage_bases.h"
 #include "dataworker/stage/stage_hosts.h"
 #include "dataworker/stage/stage_runner.h"
@@ -47,7 +48,7 @@ class SessionStage {
   // Prepares what the processes will be forked from, while the plan's code is on its way.
   void Warm();
   // Starts. kUnsupported: lost here too often, or the code was not sent. Errors of
-  // StageLosses::Check, StageRunner::Start.
+  // StageLosses::Check, StageRunner::Start, StageObjects::Open.
   // REQUIRES: `blobs` has the bundle, where the plan has one and no lanes are given.
   Status Start(const std::map<BlobHash, BlobContent>& blobs);
   // From Start to End.
@@ -86,6 +87,7 @@ class SessionStage {
   SessionEnvironment& environment_;
   const Attachment& attachment_;
   const std::function<void(const Status&)> tell_;
+  std::shared_ptr<StageObjects> objects_;  // from Start to End
   std::unique_ptr<StageRunner> runner_;
   std::vector<GivenLane> early_lanes_;  // came before Start
   double cpu_seconds_ = 0;              // of its processes, already in the account

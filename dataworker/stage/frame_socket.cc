@@ -20,7 +20,6 @@ constexpr std::size_t kHeadBytes = 12;
 constexpr std::array<char, 3> kMagic{'H', 'R', 'S'};
 constexpr std::size_t kMostReleaseBytes = 100;
 constexpr std::uint32_t kMostParts = 16;
-constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 // Bounds one turn of the reactor; the next turn reads the rest.
 constexpr std::size_t kMostBytesATurn = std::size_t{8} << 20;
@@ -58,9 +57,9 @@ Result<std::pair<FrameSocket, UniqueFd>> FrameSocket::MakePair() {
   return std::pair<FrameSocket, UniqueFd>(std::move(socket), std::move(theirs));
 }
 
-Result<FrameSocket> FrameSocket::Adopt(UniqueFd fd) {
+Result<FrameSocket> FrameSocket::Adopt(UniqueFd fd, std::size_t most) {
   if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(errno, "fcntl");
-  FrameSocket socket(std::move(fd));
+  FrameSocket socket(std::move(fd), most);
   const std::array<ByteSpan, 1> release{AsBytes(kVersion)};
   HR_RETURN_IF_ERROR(socket.Send(StageMessage::kHello, release));
   return socket;
@@ -116,8 +115,8 @@ Result<bool> FrameSocket::TakeFrame(StageFrame* frame) {
   }
   std::uint64_t total = sizes_end;
   for (const std::uint64_t size : sizes) {
-    if (size > kMostFrameBytes || total > kMostFrameBytes) {
-      return InvalidArgument("a frame of more than 1 GiB");
+    if (size > most_ || total > most_) {
+      return InvalidArgument("a frame of more than " + std::to_string(most_) + " bytes");
     }
     total += size;
   }
@@ -148,10 +147,11 @@ Result<bool> FrameSocket::TakeFrame(StageFrame* frame) {
 Status FrameSocket::Receive(const std::function<void(StageFrame&&)>& on_frame) {
   Status end;
   std::size_t taken = 0;
-  while (end.ok() && taken < kMostBytesATurn) {
+  const std::size_t read_bytes = std::min(kReadBytes, most_);
+  while (end.ok() && taken < std::min(kMostBytesATurn, 2 * most_)) {
     // Grows by doubling, so that a large frame is not moved too often.
-    if (incoming_.size() - filled_ < kReadBytes) {
-      incoming_.resize(std::max(2 * incoming_.size(), 2 * kReadBytes));
+    if (incoming_.size() - filled_ < read_bytes) {
+      incoming_.resize(std::max(2 * incoming_.size(), 2 * read_bytes));
     }
     const ssize_t n = ::recv(fd_.get(), incoming_.data() + filled_, incoming_.size() - filled_, 0);
     if (n > 0) {

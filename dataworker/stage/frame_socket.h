@@ -29,11 +29,15 @@ enum class StageMessage : std::uint32_t {
   kBecame = 11,
   kUnfit = 12,
   kHello = 13,
+  kObject = 14,
+  kAnswer = 15,
+  kTaken = 16,
+  kDoor = 17,
 };
 
 // The protocol that each side names in the head of every frame. It changes with any change of a
 // frame's meaning; golden/ freezes the frames of this one.
-inline constexpr std::uint8_t kStageProtocol = 3;
+inline constexpr std::uint8_t kStageProtocol = 4;
 
 struct StageFrame {
   StageMessage kind{};
@@ -51,14 +55,16 @@ class FrameSocket {
  public:
   // Makes both ends of a new connection. The first is ours; both are close-on-exec.
   static Result<std::pair<FrameSocket, UniqueFd>> MakePair();
-  // Takes our end of a connection that somebody else made. kUnavailable: it is none.
-  static Result<FrameSocket> Adopt(UniqueFd fd);
+  // Takes our end of a connection that somebody else made. A frame with more bytes than `most` is
+  // refused, and little more than two such frames is kept. kUnavailable: it is none.
+  static Result<FrameSocket> Adopt(UniqueFd fd, std::size_t most = kMostFrameBytes);
+  static constexpr std::size_t kMostFrameBytes = std::size_t{1} << 30;
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   // Sends a small frame. kUnavailable: it does not fit the socket's buffer at once, or the peer is
   // gone. `passed` (at most kMostPassed) goes along; the caller keeps it.
   Status Send(StageMessage kind, std::span<const ByteSpan> parts, std::span<const int> passed = {});
-  static constexpr std::size_t kMostPassed = 2;
+  static constexpr std::size_t kMostPassed = 3;
   // Reads what has come, and calls back for each whole frame except kHello. kUnavailable: the peer
   // is gone. kInvalidArgument: it does not keep to the format, or speaks another protocol (the
   // message names both releases).
@@ -68,11 +74,12 @@ class FrameSocket {
   [[nodiscard]] std::string Releases() const;
 
  private:
-  explicit FrameSocket(UniqueFd fd) : fd_(std::move(fd)) {}
+  FrameSocket(UniqueFd fd, std::size_t most) : fd_(std::move(fd)), most_(most) {}
   // Takes a whole frame from the start of `incoming_`; true if there is one.
   Result<bool> TakeFrame(StageFrame* frame);
 
   UniqueFd fd_;
+  std::size_t most_;  // bytes of a frame
   std::string peer_release_;
   Bytes incoming_;
   std::size_t filled_ = 0;

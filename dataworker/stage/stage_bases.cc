@@ -48,8 +48,9 @@ void StageBases::Warm(const Options& options) {
 }
 
 Result<std::uint64_t> StageBases::Begin(const Options& options, const BlobContent& bundle,
-                                        UniqueFd theirs, Events events) {
+                                        UniqueFd theirs, int door, Events events) {
   Session session;
+  session.door = door;
   session.events = std::move(events);
   HR_TRY(session.bundle, MemoryFile("headrace-bundle", *bundle));
   session.theirs = std::move(theirs);
@@ -67,8 +68,9 @@ Status StageBases::Hand(std::uint64_t id, Session& session, std::uint64_t base) 
   Base& of = bases_.at(base);
   const std::string own = Text({{"alone", of.alone}});
   const std::array<ByteSpan, 2> parts{NumberBytes(id), AsBytes(own)};
+  const std::array<int, 3> passed{session.theirs.get(), session.bundle.get(), session.door};
   const Status sent = of.control->Send(StageMessage::kSession, parts,
-                                       std::array{session.theirs.get(), session.bundle.get()});
+                                       std::span(passed).first(session.door < 0 ? 2 : 3));
   if (!sent.ok()) {
     OnHangup(base);
     return sent;

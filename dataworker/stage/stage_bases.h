@@ -57,10 +57,11 @@ class StageBases {
   // Starts the interpreter for later sessions.
   void Warm(const Options& options);
   // Begins a zygote that loads `bundle` and serves on `theirs`, and returns its number. It runs no
-  // callback inside the call. kUnsupported: no such interpreter. kResourceExhausted: no memory, no
+  // callback inside the call. `door`: where it and its forks ask for objects (ObjectDoor), open until
+  // End; -1: nowhere. kUnsupported: no such interpreter. kResourceExhausted: no memory, no
   // descriptors.
   Result<std::uint64_t> Begin(const Options& options, const BlobContent& bundle, UniqueFd theirs,
-                              Events events);
+                              int door, Events events);
   // Notes that the zygote has loaded its bundle, so that it does not begin in another interpreter
   // any more. The interpreter's FORKED may come later than the zygote's own frames, or never.
   void MarkBegun(std::uint64_t session);
@@ -87,6 +88,7 @@ class StageBases {
     bool moved = false;
     Events events;
     UniqueFd theirs, bundle;  // held until it has begun
+    int door = -1;
   };
 
   [[nodiscard]] std::uint64_t Find(const Options& options) const;  // 0: none

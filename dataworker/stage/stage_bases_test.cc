@@ -62,7 +62,7 @@ class StageBasesTest : public ::testing::Test {
     };
     OnReactorThread(*reactor_, [&] {
       auto zygote = Zygote::Start(*reactor_, *bases_, options,
-                                  BlobFromBytes(CopyBytes(AsBytes(bundle))), events);
+                                  BlobFromBytes(CopyBytes(AsBytes(bundle))), -1, events);
       ASSERT_TRUE(zygote.ok()) << zygote.status().ToString();
       zygotes_[number] = std::move(*zygote);
     });
@@ -236,7 +236,7 @@ TEST_F(StageBasesTest, AnInterpreterThatIsNotThereIsUnsupported) {
   options_.executable = "/no/python";
   OnReactorThread(*reactor_, [this] {
     bases_->Warm(options_);
-    const auto begun = Zygote::Start(*reactor_, *bases_, options_, BlobFromBytes({}), {});
+    const auto begun = Zygote::Start(*reactor_, *bases_, options_, BlobFromBytes({}), -1, {});
     EXPECT_EQ(begun.status().code(), Code::kUnsupported);
     EXPECT_THAT(begun.status().message(), HasSubstr("/no/python"));
   });

@@ -1,6 +1,7 @@
 #include "dataworker/stage/stage_runner.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -42,8 +43,8 @@ Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, S
     raw->OnEnded(host, how);
   };
   of_zygote.on_lost = [raw](const std::string& how) { raw->OnLost(how); };
-  HR_TRY(raw->source_,
-         Zygote::Start(reactor, bases, raw->options_.zygote, bundle, std::move(of_zygote)));
+  HR_TRY(raw->source_, Zygote::Start(reactor, bases, raw->options_.zygote, bundle,
+                                     raw->options_.door, std::move(of_zygote)));
   return runner;
 }
 
@@ -207,6 +208,9 @@ Result<StageHost*> StageRunner::BeginHost(const StageHosts::Lane& lane) {
   const std::uint64_t id = next_host_++;
   HR_TRY(std::optional<StageHosts::Begun> begun, source_->Begin(id, lane));
   if (!begun) return nullptr;
+  if (lanes_ != nullptr && options_.door >= 0) {  // a zygote's hosts have it from their zygote
+    (void)begun->socket.Send(StageMessage::kDoor, {}, std::array{options_.door});  // it may be gone
+  }
   reactor_.WatchFd(begun->socket.fd(), [this, id] { OnReadable(id); });
   return &hosts_.emplace(id, StageHost(id, lane, *std::move(begun))).first->second;
 }

@@ -46,6 +46,8 @@ class StageRunner {
     int threads = 1;  // hosts of RngMode::kSample with one lane
     // The cores that its hosts may keep busy now (StageGate); infinite: as many as there are lanes.
     std::function<double()> cores = [] { return std::numeric_limits<double>::infinity(); };
+    // Where its processes ask for objects (ObjectDoor); -1: nowhere. It outlives the runner.
+    int door = -1;
     // Whether the job's source limit lets a batch begin.
     std::function<bool()> may_read = [] { return true; };
   };

@@ -13,7 +13,7 @@ Zygote::Zygote(net::Reactor& reactor, StageBases& bases, FrameSocket control, Ev
 
 Result<std::unique_ptr<Zygote>> Zygote::Start(net::Reactor& reactor, StageBases& bases,
                                               const StageBases::Options& options,
-                                              const BlobContent& bundle, Events events) {
+                                              const BlobContent& bundle, int door, Events events) {
   HR_TRY(auto pair, FrameSocket::MakePair());
   std::unique_ptr<Zygote> zygote(
       new Zygote(reactor, bases, std::move(pair.first), std::move(events)));
@@ -22,7 +22,7 @@ Result<std::unique_ptr<Zygote>> Zygote::Start(net::Reactor& reactor, StageBases&
   of_process.on_started = [raw](std::int64_t pid) { raw->pid_ = pid; };
   of_process.on_ended = [raw](const std::string& how) { raw->OnEnded(how); };
   HR_TRY(raw->session_,
-         bases.Begin(options, bundle, std::move(pair.second), std::move(of_process)));
+         bases.Begin(options, bundle, std::move(pair.second), door, std::move(of_process)));
   reactor.WatchFd(raw->control_.fd(), [raw] { raw->OnReadable(); });
   raw->watching_ = true;
   return zygote;

@@ -28,10 +28,10 @@ class Zygote final : public StageHosts {
     // Called once, and last, when the zygote and its hosts have ended. `how`: a sentence.
     std::function<void(const std::string& how)> on_lost;
   };
-  // Starts a zygote. `bases` outlives it. Errors of StageBases::Begin.
+  // Starts a zygote. `bases` outlives it. `door`: see StageBases::Begin, whose errors it has.
   static Result<std::unique_ptr<Zygote>> Start(net::Reactor& reactor, StageBases& bases,
                                                const StageBases::Options& options,
-                                               const BlobContent& bundle, Events events);
+                                               const BlobContent& bundle, int door, Events events);
   ~Zygote() override;
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import http.server
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from xml.sax.saxutils import escape
 from support.headrace_program import clean_environment, free_port, wait_for
 
 BUCKET = "pictures"
+_KEY = re.compile("Credential=([^/]+)/")
 
 
 @dataclass
@@ -110,6 +112,7 @@ class Store:
     page: int = 1000
     queries: list[str] = field(default_factory=list)  # "GET /path"
     parts: int = 0  # queries for a range
+    signers: dict[str, int] = field(default_factory=dict)  # queries by the id of their key
     url: str = ""
 
 
@@ -132,6 +135,8 @@ def serve(store: Store) -> Iterator[Store]:
             with lock:
                 store.queries.append(f"{self.command} {self.path}")
                 store.parts += "Range" in self.headers
+                if (key := _KEY.search(self.headers.get("Authorization", ""))) is not None:
+                    store.signers[key[1]] = store.signers.get(key[1], 0) + 1
                 chance = draw.random()
             if faults.slow_seconds:
                 threading.Event().wait(faults.slow_seconds)

@@ -50,11 +50,12 @@ class Base:
         }
         wire.send(self.control, wire.PREPARE, json.dumps(settings).encode())
 
-    def begin(self, number, bundle, sock, **settings):
-        """What became of it, after the ends of other sessions."""
+    def begin(self, number, bundle, sock, door=None, **settings):
+        """What became of it, after the ends of other sessions. `door`: a descriptor that it is given."""
         own = json.dumps({"alone": False, **settings})
         parts = struct.pack("<Q", number), own.encode()
-        send(self.control, wire.SESSION, *parts, fds=[sock.detach(), memory(bundle)])
+        more = [] if door is None else [door]
+        send(self.control, wire.SESSION, *parts, fds=[sock.detach(), memory(bundle), *more])
         while (message := self.receive())[0] == wire.ENDED:
             pass
         return message
@@ -78,6 +79,7 @@ class Stage:
         base=None,
         modules=(),
         content=b"",
+        door=None,
         **bundle,
     ):
         """`content`: of a bundle, which is otherwise made of `bundle`'s entries."""
@@ -103,7 +105,7 @@ class Stage:
         self.own_base = None if base else Base(version)
         self.control, theirs = socket.socketpair()
         self.control.settimeout(120)
-        begun = (base or self.own_base).begin(1, content, theirs)
+        begun = (base or self.own_base).begin(1, content, theirs, door)
         assert begun[:2] in ((wire.FORKED, 1), (wire.BECAME, 1))
         self.forked = begun[0] == wire.FORKED
         self.pid = int.from_bytes(begun[2], "little") if self.forked else None

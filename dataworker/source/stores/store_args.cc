@@ -41,22 +41,22 @@ Result<Said> ReadArgs(const SourceLeaf& leaf) {
   return said;
 }
 
-// Whether the base lies below one of these, which are directories and bases.
-bool IsBelow(const std::string& base, const std::vector<std::string>& roots) {
+}  // namespace
+
+bool IsBelowRoots(const std::string& name, const std::vector<std::string>& roots) {
+  if (roots.empty()) return true;
   return std::ranges::any_of(roots, [&](const std::string& root) {
     return root.find("://") != std::string::npos &&
-           base.starts_with(root.ends_with('/') ? root : root + "/");
+           name.starts_with(root.ends_with('/') ? root : root + "/");
   });
 }
-
-}  // namespace
 
 Result<StoreArgs> OpenStore(const SourceLeaf& leaf,
                             const SourceRegistry::Environment& environment) {
   if (environment.objects == nullptr) return Unsupported("this worker reads no objects");
   HR_TRY(const Said said, ReadArgs(leaf));
   HR_TRY(remote::Store store, remote::Store::Make(said.store));
-  if (!environment.allowed_roots.empty() && !IsBelow(store.base(), environment.allowed_roots)) {
+  if (!IsBelowRoots(store.base(), environment.allowed_roots)) {
     return Unsupported(store.base() + " lies below none of the places that the worker may read");
   }
   return StoreArgs{std::move(store), said.valid_for};

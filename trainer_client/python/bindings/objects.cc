@@ -65,8 +65,10 @@ class ObjectReader {
                 .what = What::kWhole,
                 .bytes = kMostBytes});
   }
-  // The bytes from `first` on, fewer at the object's end; the whole's size, and its version.
-  nb::tuple ReadRange(const std::string& name, std::uint64_t first, std::uint64_t bytes) {
+  // The bytes from `first` on, fewer at the object's end; the whole's size, and its version. Which
+  // version is meant, a worker wants to know, which keeps ranges; this reader keeps none.
+  nb::tuple ReadRange(const std::string& name, std::uint64_t first, std::uint64_t bytes,
+                      const std::string& /*version*/, std::uint64_t /*size*/) {
     if (bytes == 0 || bytes > kMostBytes)
       Raise(InvalidArgument("a range of too many bytes, or none"));
     const ObjectAnswer answer = Wait({.store = store_,
@@ -161,7 +163,7 @@ void AddObjects(nb::module_& module) {
       .def_prop_ro("base", &ObjectReader::base)
       .def("read", &ObjectReader::Read, nb::arg("name"))
       .def("read_range", &ObjectReader::ReadRange, nb::arg("name"), nb::arg("first"),
-           nb::arg("bytes"))
+           nb::arg("bytes"), nb::arg("version") = "", nb::arg("size") = 0)
       .def("look", &ObjectReader::Look, nb::arg("name"))
       .def("list", &ObjectReader::List, nb::arg("query"));
   module.def("encode_packed_file_table", &EncodePackedFileTable, nb::arg("root"), nb::arg("pool"),

@@ -70,7 +70,9 @@ class ObjectFileSystem(AbstractFileSystem):  # type: ignore[misc]  # it has no t
         read = []
         while begin < end:
             count = min(end - begin, _MOST_BYTES)
-            content, whole, now = reader.read_range(self._name(path), begin, count)
+            content, whole, now = reader.read_range(
+                self._name(path), begin, count, version, size or 0
+            )
             if size is None:
                 size, version = whole, now
             if (whole, now) != (size, version):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..native import binding
+from ..process import object_reads
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class Store:
 
     @property
     def reader(self) -> Any:
-        """The ObjectReader of this process. Those of the process that forked this one are kept: their
-        threads are there, and nothing here may end them."""
+        """What reads the objects: the ObjectReader of this process, or, in a stage, its worker. Readers of
+        the process that forked this one are kept: their threads are there, and nothing here may end
+        them."""
         key = (os.getpid(), self)
         found = _readers.get(key)
         if found is None:
@@ -34,7 +36,8 @@ class Store:
                 self.base, self.endpoint, self.region, self.addressing, self.anonymous
             )
             found = _readers.setdefault(key, made)
-        return found
+        by = object_reads.by
+        return found if by is None else by.reader(self, found)
 
     def args(self) -> dict[str, Any]:
         """Of the source "objects" in a plan."""

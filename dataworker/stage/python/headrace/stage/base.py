@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..process.modules import any_own, import_installed, names_in
-from . import wire
+from . import object_reads, wire
 from .forks import Forks
 from .wire import numbers, send
 from .zygote import Zygote, prepare
@@ -87,6 +87,7 @@ class Base(Forks):
 
         def serve() -> None:
             start_anew()
+            object_reads.use(*fds[2:])
             Zygote(socket.socket(fileno=fds[0])).serve({**self.settings, **own}, fds[1])
 
         if self.fit and not own["alone"]:

@@ -22,10 +22,13 @@ from ..process import sockets
 from . import wire
 from .forks import die_with_parent
 from .lane_requests import Asked, Requests, Worker
+from .object_reads import Door
 from .pickling import Arena
 from .wire import Request
 
 _SIZE = struct.Struct("<Q")
+# A worker, whose last descriptor may be its door.
+_PLAIN, _WITH_DOOR = b"W", b"D"
 
 
 class Handed:
@@ -54,7 +57,9 @@ class Handed:
         for worker in self._workers:
             arena = worker.arena
             fds = [worker.sock.fileno(), *(arena.descriptors() if arena is not None else ())]
-            wire.send_fds(sock, b"W", fds)
+            if worker.door is not None:
+                fds.append(worker.door.fileno())
+            wire.send_fds(sock, _PLAIN if worker.door is None else _WITH_DOOR, fds)
 
     @classmethod
     def receive(cls, sock: sockets.Socket) -> "Received | None":
@@ -65,9 +70,10 @@ class Handed:
         past, number, of, life, damaged, count = pickle.loads(_exactly(sock, _SIZE.unpack(head)[0]))
         workers = []
         for _ in range(count):
-            _, fds = wire.receive_fds(sock, 1, 3)
+            kind, fds = wire.receive_fds(sock, 1, 4)
+            door = Door(fds.pop(), may_read=True) if kind == _WITH_DOOR else None
             arena = Arena(*fds[1:]) if len(fds) > 1 else None
-            workers.append(Worker(sockets.taken(fds[0]), arena))
+            workers.append(Worker(sockets.taken(fds[0]), arena, door))
         return Received(past, number, of, life, damaged, workers)
 
 

@@ -36,6 +36,7 @@ endian. Descriptors ride on a message's first byte.
     worker -> base     PREPARE  [json]               once, first
                        SESSION  [u64 id, json]       a zygote that serves on that socket
                                 + socket + bundle
+                                + door               where it asks for objects (object_reads.py)
                        END      [u64 id]             kills it
     base -> worker     FORKED   [u64 id, u64 pid]
                        BECAME   [u64 id]             this process is the zygote; it reads no more here
@@ -48,6 +49,7 @@ endian. Descriptors ride on a message's first byte.
     worker -> host     ARENA             + memory       where the buffers of the next batches go
                                          + channel      held open: while it is, the trainer does
                                                         not use the memory for anything else
+                       DOOR             + door         to a lane: as SESSION's
                        BATCH  [u64 request]  + request  a memory file: see Request
     host -> worker     DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
                                state, error, output, error output, u64 images made natively,

@@ -6,9 +6,10 @@ import struct
 import time
 from contextlib import suppress
 
-from ..process import sockets
+from ..process import object_reads, sockets
 from ..process.output import tell
 from . import wire
+from .object_reads import Door
 from .pickling import Arena, Slot
 from .wire import Request
 
@@ -18,8 +19,10 @@ _LIFE = struct.Struct("<Q")
 class Worker:
     """A connection to a data worker."""
 
-    def __init__(self, sock: sockets.Socket, arena: Arena | None = None) -> None:
-        self.sock, self.arena = sock, arena
+    def __init__(
+        self, sock: sockets.Socket, arena: Arena | None = None, door: Door | None = None
+    ) -> None:
+        self.sock, self.arena, self.door = sock, arena, door
 
 
 class Asked:
@@ -99,6 +102,7 @@ class Requests:
     def serve(self, worker: Worker) -> None:
         self._workers[worker.sock.fileno()] = worker
         self._poll.register(worker.sock, select.POLLIN)
+        self._read_by(worker)
         with suppress(OSError):  # it has gone, as the next look will say
             wire.greet(worker.sock)
 
@@ -124,7 +128,7 @@ class Requests:
             kind, parts, fds = wire.receive_any(worker.sock)
             if kind == wire.HELLO:
                 return None
-            if kind not in (wire.ARENA, wire.BATCH):
+            if kind not in (wire.ARENA, wire.BATCH, wire.DOOR):
                 raise wire.unexpected(kind)
         except (EOFError, OSError, wire.OtherRelease) as error:
             if isinstance(error, wire.OtherRelease):
@@ -134,6 +138,11 @@ class Requests:
         if kind == wire.ARENA:
             worker.arena = Arena(*fds)
             return None
+        if kind == wire.DOOR:
+            worker.door = Door(fds[0], may_read=True)
+        self._read_by(worker)
+        if kind == wire.DOOR:
+            return None
         return Asked(worker, parts[0], Request.read(fds[0]))
 
     def _drop(self, worker: Worker) -> None:
@@ -142,3 +151,11 @@ class Requests:
         self._poll.unregister(worker.sock)
         worker.sock.close()
         worker.arena = None
+        if worker.door is not None:
+            if object_reads.by is worker.door:
+                object_reads.by = None  # this process reads, until another worker asks
+            worker.door.close()
+
+    def _read_by(self, worker: Worker) -> None:
+        """Has the worker read what the code asks for next."""
+        object_reads.by = worker.door

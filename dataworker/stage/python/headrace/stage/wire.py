@@ -9,12 +9,13 @@ import struct
 from typing import Any
 
 # As kStageProtocol: what this side speaks.
-PROTOCOL = 3
+PROTOCOL = 4
 _HEAD = struct.Struct("<3sBII")
 _MAGIC = b"HRS"
 
 SESSION, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE, PREPARE, END, BECAME, UNFIT = range(1, 13)
 HELLO = 13
+OBJECT, ANSWER, TAKEN, DOOR = range(14, 18)
 # Outcomes of a batch. PASSED: the lane has gone on to later ones, and its code runs once.
 MADE, RAISED, TOO_SMALL, LANE_ENDED, PASSED = range(5)
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+
+#include "coordinator/cluster_planner.h"
+#include "coordinator/dataset_jobs.h"
+#include "coordinator/policy/core/policy.h"
+#include "coordinator/state/state.h"
+
+namespace headrace::coordinator {
+
+// Gives what the policy leaves of the workers' caches to jobs that it plans no cache for: they read no data
+// set that is known, but their stages look for objects there (headrace.fs). They have equal parts of what
+// is left on each worker that they lease, within their own bounds and their tenants' quotas. `tenants`: the
+// first is that of jobs whose tenant is none of them. `kept`: what is no room. In each plan the policy's
+// grants come first, so this room goes when a data set wants it.
+void GrantSpareCaches(const State& state, std::span<const Tenant> tenants, const KeptBytes& kept,
+                      ClusterPlan& plan);
+
+}  // namespace headrace::coordinator

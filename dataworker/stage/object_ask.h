@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "dataworker/stage/frame_socket.h"
+#include "remote/store.h"
+
+namespace headrace::dataworker {
+
+// What code of a stage asks its worker about objects (headrace/stage/objects.py).
+struct ObjectAsk {
+  // Values as there.
+  enum class What : std::uint64_t {
+    kLook = 0,   // size and version
+    kRange = 1,  // `bytes` bytes from `first` on
+    kWhole = 2,  // all of it, if it is no larger than `bytes`
+    kList = 3,   // a page of names that begin with `name`
+    kPaid = 4,   // nothing: this process has received `bytes` bytes by itself
+  };
+  // The most bytes of one answer.
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+
+  What what = What::kLook;
+  std::uint64_t first = 0;
+  std::uint64_t bytes = 0;
+  remote::StoreSpec store;
+  std::string name;        // "s3://bucket/key"
+  std::string version;     // that is meant; empty: any
+  std::uint64_t size = 0;  // of the object in that version
+  std::string delimiter;   // kList
+  std::string token;       // kList: of the page; empty: the first one
+
+  // kInvalidArgument: the frame is no such question, or goes beyond a bound. Its sender may be hostile.
+  static Result<ObjectAsk> Read(const StageFrame& frame);
+};
+
+// What the worker answers.
+struct ObjectTold {
+  Status status;
+  std::uint64_t size = 0;  // of the object
+  std::string version;
+  Bytes few;                         // the bytes; or
+  UniqueFd memory;                   // a memory file with them, which
+  std::uint64_t count = 0;           // has so many, and
+  std::shared_ptr<const void> hold;  // is released when the process has taken them
+};
+
+}  // namespace headrace::dataworker
