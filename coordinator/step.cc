@@ -206,7 +206,9 @@ class Stepper {
                m.tenant,
                m.priority,
                m.group,
-               m.rank};
+               m.rank,
+               m.link_bytes_per_second,
+               m.rack};
     reply.job = add.job;
     reply.consumer = add.consumer;
     Answer(peer, std::move(reply));

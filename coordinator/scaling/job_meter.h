@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
 #include "coordinator/scaling/controller.h"
+#include "coordinator/scaling/sent_bytes.h"
 #include "schemas/wire/control.h"
 
 namespace headrace::coordinator {
@@ -74,6 +75,7 @@ class JobMeter {
   static Totals Growth(const wire::SessionLoad& now, const wire::SessionLoad& before);
 
   std::unordered_map<SessionId, wire::SessionLoad> last_;
+  SentBytes sent_;
   Totals period_;       // so far; goes on until a sample was delivered
   double limited_ = 0;  // seconds, since the last period's end
   bool reported_ = false;

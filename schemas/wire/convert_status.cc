@@ -11,9 +11,10 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto version = WriteText(b, v.version);
   const auto tiers = WriteTiers(b, v.tiers);
   const auto pass = WriteText(b, v.pass);
+  const auto rack = WriteText(b, v.rack);
   return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
-                              v.cache_bytes, v.local, tiers, pass, v.share_from_bytes,
-                              v.millicores);
+                              v.cache_bytes, v.local, tiers, pass, v.share_from_bytes, v.millicores,
+                              v.link_bytes_per_second, rack);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -29,7 +30,9 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .tiers = ReadTiers(r, v->tiers()),
           .pass = r.Text(v->pass()),
           .share_from_bytes = v->share_from_bytes(),
-          .millicores = v->millicores()};
+          .millicores = v->millicores(),
+          .link_bytes_per_second = v->link_bytes_per_second(),
+          .rack = r.Text(v->rack())};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {

@@ -1,0 +1,32 @@
+#include "coordinator/scaling/sent_bytes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headrace::coordinator {
+
+void SentBytes::Add(double samples, double own, double sockets, double received) {
+  period_.samples += samples;
+  period_.finished += own + sockets;
+  period_.sockets += sockets;
+  period_.received += received;
+}
+
+void SentBytes::EndPeriod(double keep) {
+  const Sums now = std::exchange(period_, {});
+  if (now.samples <= 0 || now.finished <= 0) return;
+  decayed_.samples = decayed_.samples * keep + now.samples;
+  decayed_.finished = decayed_.finished * keep + now.finished;
+  // What once crossed is still the best guess after hours without.
+  if (now.sockets > 0) {
+    decayed_.sockets = decayed_.sockets * keep + now.sockets;
+    decayed_.received = decayed_.received * keep + now.received;
+  }
+  // Some batches come twice, and the last ones that came may not be taken yet. No form is larger.
+  const double form =
+      decayed_.sockets > 0 ? std::min(1.0, decayed_.received / decayed_.sockets) : 1;
+  const double measured = decayed_.finished / decayed_.samples * form;
+  if (held_ < measured || held_ > measured * (1 + kWobble)) held_ = measured * (1 + kWobble / 2);
+}
+
+}  // namespace headrace::coordinator
