@@ -458,11 +458,13 @@ class ClusterPlanner {
     std::vector<double> quotas = allocation.dataset_bytes;
     for (std::size_t d = 0; d < quotas.size(); ++d) quotas[d] = std::max(0.0, quotas[d] - left_[d]);
     DivideCaches(state_, snapshot_.datasets, quotas, places, kept_, users);
-    for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);
+    for (const auto& [id, worker] : state_.workers()) {
+      if (worker.leasable()) GrantTiers(id, worker.info.tiers, plan);
+    }
   }
   // A worker with one tier needs no division.
-  void GrantTiers(WorkerId id, ClusterPlan& plan) const {
-    const std::vector<wire::TierBytes>& tiers = state_.FindWorker(id)->info.tiers;
+  static void GrantTiers(WorkerId id, const std::vector<wire::TierBytes>& tiers,
+                         ClusterPlan& plan) {
     if (tiers.size() < 2) return;
     std::vector<wire::JobGrant*> grants;
     std::vector<std::uint64_t> bytes;

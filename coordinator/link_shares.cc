@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "coordinator/estimate/fair_parts.h"
@@ -49,7 +48,7 @@ std::vector<double> PartsWithRest(double total, const std::vector<double>& wante
 }  // namespace
 
 LinkShares::LinkShares(const State& state) {
-  CollectLinks(state);
+  CollectHosts(state);
   std::vector<Rank> ranks;
   for (const auto& [id, job] : state.jobs()) {
     const JobMeter& meter = job.meter;
@@ -61,16 +60,17 @@ LinkShares::LinkShares(const State& state) {
     ranks.push_back(std::move(rank));
   }
   if (limited()) {
-    DivideCores(state, ranks);
+    DivideCores(ranks);
     DivideLinks(ranks);
-    DividePool(state, ranks);
+    DividePool(ranks);
   }
-  for (Rank& rank : ranks) jobs_.emplace(rank.job->spec.job, rank.network);
+  for (const Rank& rank : ranks) jobs_.emplace(rank.job->spec.job, rank.network);
 }
 
 double LinkShares::LinkOf(const std::string& host) const {
-  const auto at = links_.find(host);
-  return at == links_.end() ? kUnlimited : at->second;
+  if (!limited_) return kUnlimited;
+  const auto at = hosts_.find(host);
+  return at == hosts_.end() ? kUnlimited : at->second.link;
 }
 
 const JobNetwork& LinkShares::Of(JobId job) const {
@@ -78,54 +78,66 @@ const JobNetwork& LinkShares::Of(JobId job) const {
   return at == jobs_.end() ? kNone : at->second;
 }
 
-void LinkShares::CollectLinks(const State& state) {
-  const auto add = [&](const wire::HostIdentity& host, std::uint64_t link) {
-    if (link == 0) return;
-    double& least = links_.try_emplace(HostKey(host), kUnlimited).first->second;
-    least = std::min(least, static_cast<double>(link));
+void LinkShares::CollectHosts(const State& state) {
+  limited_ = std::ranges::any_of(state.workers(),
+                                 [](const auto& each) {
+                                   return each.second.phase == Worker::Phase::kReady &&
+                                          each.second.info.link_bytes_per_second > 0;
+                                 }) ||
+             std::ranges::any_of(state.jobs(), [](const auto& each) {
+               return each.second.phase == Job::Phase::kRunning &&
+                      each.second.spec.link_bytes_per_second > 0;
+             });
+  if (!limited_) return;
+  const auto add = [](Host& host, std::uint64_t link) {
+    if (link > 0) host.link = std::min(host.link, static_cast<double>(link));
   };
+  hosts_.reserve(state.workers().size());
   for (const auto& [id, worker] : state.workers()) {
-    if (worker.phase == Worker::Phase::kReady) {
-      add(worker.info.host, worker.info.link_bytes_per_second);
+    if (worker.phase != Worker::Phase::kReady) continue;
+    const wire::WorkerInfo& info = worker.info;
+    Host& host = hosts_[HostKey(info.host)];
+    add(host, info.link_bytes_per_second);
+    if (!worker.leasable()) continue;
+    if (info.local) {
+      local_cores_[UserKey(info.host)] += info.usable_cores();
+    } else {
+      host.cores += info.usable_cores();
+      host.sends = true;
     }
   }
   for (const auto& [id, job] : state.jobs()) {
-    if (job.phase == Job::Phase::kRunning) add(job.spec.host, job.spec.link_bytes_per_second);
+    if (job.phase != Job::Phase::kRunning || job.spec.link_bytes_per_second == 0) continue;
+    add(hosts_[HostKey(job.spec.host)], job.spec.link_bytes_per_second);
   }
 }
 
 // The cores of their own hosts: first the local workers of their users, then the others.
-void LinkShares::DivideCores(const State& state, std::vector<Rank>& ranks) const {
-  std::unordered_map<std::string, double> local, others;
-  std::set<std::string> hosts;
-  for (const Rank& rank : ranks) hosts.insert(rank.host);
-  for (const auto& [id, worker] : state.workers()) {
-    const std::string host = HostKey(worker.info.host);
-    if (!worker.leasable() || !hosts.contains(host)) continue;
-    if (worker.info.local) {
-      local[UserKey(worker.info.host)] += worker.info.usable_cores();
-    } else {
-      others[host] += worker.info.usable_cores();
+void LinkShares::DivideCores(std::vector<Rank>& ranks) const {
+  const auto divide = [](double cores, std::vector<Rank*>& members) {
+    std::vector<double> wanted;
+    for (const Rank* each : members) {
+      wanted.push_back(each->cores - each->network.share.own_cores);
     }
-  }
-  const auto divide = [](const std::unordered_map<std::string, double>& cores) {
-    return [&cores](const std::string& name, std::vector<Rank*>& members) {
-      const auto at = cores.find(name);
-      if (at == cores.end()) return;
-      std::vector<double> wanted;
-      for (const Rank* each : members) {
-        wanted.push_back(each->cores - each->network.share.own_cores);
-      }
-      const std::vector<double> parts = FairParts(at->second, wanted);
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        members[i]->network.share.own_cores += parts[i];
-      }
-    };
+    const std::vector<double> parts = FairParts(cores, wanted);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      members[i]->network.share.own_cores += parts[i];
+    }
   };
+  if (!local_cores_.empty()) {
+    EachGroup<Rank>(
+        ranks, [](const Rank& rank) { return UserKey(rank.job->spec.host); },
+        [&](const std::string& user, std::vector<Rank*>& members) {
+          const auto at = local_cores_.find(user);
+          if (at != local_cores_.end()) divide(at->second, members);
+        });
+  }
   EachGroup<Rank>(
-      ranks, [](const Rank& rank) { return UserKey(rank.job->spec.host); }, divide(local));
-  EachGroup<Rank>(
-      ranks, [](const Rank& rank) { return rank.host; }, divide(others));
+      ranks, [](const Rank& rank) { return rank.host; },
+      [&](const std::string& host, std::vector<Rank*>& members) {
+        const auto at = hosts_.find(host);
+        if (at != hosts_.end()) divide(at->second.cores, members);
+      });
 }
 
 void LinkShares::DivideLinks(std::vector<Rank>& ranks) const {
@@ -147,15 +159,12 @@ void LinkShares::DivideLinks(std::vector<Rank>& ranks) const {
   for (Rank& rank : ranks) rank.network.of_own_link = rank.network.share;
 }
 
-void LinkShares::DividePool(const State& state, std::vector<Rank>& ranks) const {
+void LinkShares::DividePool(std::vector<Rank>& ranks) const {
   double all = 0;
-  std::set<std::string> counted;
-  for (const auto& [id, worker] : state.workers()) {
-    if (!worker.leasable() || worker.info.local) continue;
-    std::string host = HostKey(worker.info.host);
-    const double link = LinkOf(host);
-    if (std::isinf(link)) return;  // somebody can send more than all want
-    if (counted.insert(std::move(host)).second) all += link;
+  for (const auto& [name, host] : hosts_) {
+    if (!host.sends) continue;
+    if (std::isinf(host.link)) return;  // it can send more than all want
+    all += host.link;
   }
   std::vector<double> wanted;
   for (const Rank& rank : ranks) {

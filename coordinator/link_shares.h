@@ -35,7 +35,7 @@ class LinkShares {
   explicit LinkShares(const State& state);
 
   // False: no link is known, and all that follows is without limit.
-  [[nodiscard]] bool limited() const { return !links_.empty(); }
+  [[nodiscard]] bool limited() const { return limited_; }
   // bytes/s; `host`: a HostKey.
   [[nodiscard]] double LinkOf(const std::string& host) const;
   // Unlimited for a job that does not run, or of which nothing is measured.
@@ -43,12 +43,19 @@ class LinkShares {
 
  private:
   struct Rank;
-  void CollectLinks(const State& state);
-  void DivideCores(const State& state, std::vector<Rank>& ranks) const;
+  struct Host {
+    double link = kUnlimited;  // bytes/s
+    double cores = 0;          // of workers for all users
+    bool sends = false;        // it has such workers
+  };
+  void CollectHosts(const State& state);
+  void DivideCores(std::vector<Rank>& ranks) const;
   void DivideLinks(std::vector<Rank>& ranks) const;
-  void DividePool(const State& state, std::vector<Rank>& ranks) const;
+  void DividePool(std::vector<Rank>& ranks) const;
 
-  std::unordered_map<std::string, double> links_;  // of hosts with one
+  bool limited_ = false;
+  std::unordered_map<std::string, Host> hosts_;          // empty unless limited
+  std::unordered_map<std::string, double> local_cores_;  // of local workers, by UserKey; the same
   std::unordered_map<JobId, JobNetwork> jobs_;
   static const JobNetwork kNone;
 };
