@@ -393,6 +393,8 @@ class ClusterPlanner {
         WholeBytes(std::min(1e10, std::ceil(made * network.terms.sent_bytes)));
     placed.most_bytes = WholeBytes(std::min(network.share.rate, taken * network.terms.sent_bytes));
     placed.link = WholeBytes(links_.LinkOf(placed.host));
+    placed.said_link = WholeBytes(links_.SaidLinkOf(job.spec));
+    placed.tenant = job.spec.tenant;
   }
 
   [[nodiscard]] bool PrefersItsHosts(std::int32_t dataset) const {

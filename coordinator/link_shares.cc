@@ -36,14 +36,7 @@ void EachGroup(std::vector<Rank>& ranks, const std::function<std::string(const R
   for (auto& [name, members] : groups) divide(name, members);
 }
 
-// The parts of `total`, and for each what nobody wants.
-std::vector<double> PartsWithRest(double total, const std::vector<double>& wanted) {
-  std::vector<double> parts = FairParts(total, wanted);
-  double rest = total;
-  for (const double part : parts) rest -= part;
-  for (double& part : parts) part += std::max(0.0, rest);
-  return parts;
-}
+std::string TenantKey(const AddJob& job) { return HostKey(job.host) + "\n" + job.tenant; }
 
 }  // namespace
 
@@ -73,6 +66,12 @@ double LinkShares::LinkOf(const std::string& host) const {
   return at == hosts_.end() ? kUnlimited : at->second.link;
 }
 
+double LinkShares::SaidLinkOf(const AddJob& job) const {
+  if (!limited_) return kUnlimited;
+  const auto at = said_links_.find(TenantKey(job));
+  return at == said_links_.end() ? kUnlimited : at->second;
+}
+
 const JobNetwork& LinkShares::Of(JobId job) const {
   const auto at = jobs_.find(job);
   return at == jobs_.end() ? kNone : at->second;
@@ -81,7 +80,7 @@ const JobNetwork& LinkShares::Of(JobId job) const {
 void LinkShares::CollectHosts(const State& state) {
   limited_ = std::ranges::any_of(state.workers(),
                                  [](const auto& each) {
-                                   return each.second.phase == Worker::Phase::kReady &&
+                                   return each.second.leasable() && !each.second.info.local &&
                                           each.second.info.link_bytes_per_second > 0;
                                  }) ||
              std::ranges::any_of(state.jobs(), [](const auto& each) {
@@ -89,26 +88,23 @@ void LinkShares::CollectHosts(const State& state) {
                       each.second.spec.link_bytes_per_second > 0;
              });
   if (!limited_) return;
-  const auto add = [](Host& host, std::uint64_t link) {
-    if (link > 0) host.link = std::min(host.link, static_cast<double>(link));
-  };
   hosts_.reserve(state.workers().size());
   for (const auto& [id, worker] : state.workers()) {
-    if (worker.phase != Worker::Phase::kReady) continue;
     const wire::WorkerInfo& info = worker.info;
-    Host& host = hosts_[HostKey(info.host)];
-    add(host, info.link_bytes_per_second);
     if (!worker.leasable()) continue;
     if (info.local) {
       local_cores_[UserKey(info.host)] += info.usable_cores();
-    } else {
-      host.cores += info.usable_cores();
-      host.sends = true;
+      continue;
     }
+    Host& host = hosts_[HostKey(info.host)];
+    host.cores += info.usable_cores();
+    if (info.link_bytes_per_second == 0) continue;
+    host.link = std::min(host.link, static_cast<double>(info.link_bytes_per_second));
   }
   for (const auto& [id, job] : state.jobs()) {
     if (job.phase != Job::Phase::kRunning || job.spec.link_bytes_per_second == 0) continue;
-    add(hosts_[HostKey(job.spec.host)], job.spec.link_bytes_per_second);
+    double& least = said_links_.try_emplace(TenantKey(job.spec), kUnlimited).first->second;
+    least = std::min(least, static_cast<double>(job.spec.link_bytes_per_second));
   }
 }
 
@@ -140,6 +136,22 @@ void LinkShares::DivideCores(std::vector<Rank>& ranks) const {
       });
 }
 
+// Gives each its part of the link, and what nobody wants.
+void LinkShares::Divide(double link, std::vector<Rank*>& members) {
+  if (std::isinf(link)) return;
+  std::vector<double> asked;
+  for (const Rank* each : members) {
+    asked.push_back(std::min(each->asked(), each->network.share.rate));
+  }
+  const std::vector<double> parts = FairParts(link, asked);
+  double rest = link;
+  for (const double part : parts) rest -= part;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    double& rate = members[i]->network.share.rate;
+    rate = std::min(rate, parts[i] + std::max(0.0, rest));
+  }
+}
+
 void LinkShares::DivideLinks(std::vector<Rank>& ranks) const {
   for (Rank& rank : ranks) {
     JobNetwork& network = rank.network;
@@ -147,34 +159,26 @@ void LinkShares::DivideLinks(std::vector<Rank>& ranks) const {
         NetworkRateFor(network.terms, network.terms.ready_rate, rank.hit, network.share.own_cores);
   }
   EachGroup<Rank>(
-      ranks, [](const Rank& rank) { return rank.host; },
-      [&](const std::string& host, std::vector<Rank*>& members) {
-        const double link = LinkOf(host);
-        if (std::isinf(link)) return;
-        std::vector<double> wanted;
-        for (const Rank* each : members) wanted.push_back(each->asked());
-        const std::vector<double> parts = PartsWithRest(link, wanted);
-        for (std::size_t i = 0; i < parts.size(); ++i) members[i]->network.share.rate = parts[i];
+      ranks, [](const Rank& rank) { return TenantKey(rank.job->spec); },
+      [&](const std::string&, std::vector<Rank*>& members) {
+        Divide(SaidLinkOf(members.front()->job->spec), members);
       });
+  EachGroup<Rank>(
+      ranks, [](const Rank& rank) { return rank.host; },
+      [&](const std::string& host, std::vector<Rank*>& members) { Divide(LinkOf(host), members); });
   for (Rank& rank : ranks) rank.network.of_own_link = rank.network.share;
 }
 
 void LinkShares::DividePool(std::vector<Rank>& ranks) const {
+  if (hosts_.empty()) return;
   double all = 0;
   for (const auto& [name, host] : hosts_) {
-    if (!host.sends) continue;
     if (std::isinf(host.link)) return;  // it can send more than all want
     all += host.link;
   }
-  std::vector<double> wanted;
-  for (const Rank& rank : ranks) {
-    wanted.push_back(std::min(rank.asked(), rank.network.share.rate));
-  }
-  const std::vector<double> parts = PartsWithRest(all, wanted);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    double& rate = ranks[i].network.share.rate;
-    rate = std::min(rate, parts[i]);
-  }
+  std::vector<Rank*> members;
+  for (Rank& rank : ranks) members.push_back(&rank);
+  Divide(all, members);
 }
 
 }  // namespace headrace::coordinator

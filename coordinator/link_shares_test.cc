@@ -51,6 +51,26 @@ TEST_F(LinkSharesTest, LocalWorkersAreForTheirUserAlone) {
   EXPECT_DOUBLE_EQ(links.Of(theirs).share.own_cores, 0);
 }
 
+// Who names a host names anyone's: its word is not taken for programs of others.
+TEST_F(LinkSharesTest, AStrangersWordBindsNobodyElse) {
+  AddJob stranger;
+  stranger.host = {"home", "home", 7, 1};
+  stranger.tenant = "strangers";
+  stranger.link_bytes_per_second = 1;
+  const JobId liar = Job(stranger), job = JobOn("home");
+  stranger.link_bytes_per_second = 0;
+  const JobId mate = Job(stranger);
+  for (const JobId each : {liar, job, mate}) Sends(each, 800, 0.01, 1e6);
+  EndPeriod();
+  const LinkShares links(state_);
+  EXPECT_FALSE(links.Of(job).bound());
+  EXPECT_LE(links.Of(liar).share.rate, 0.5);
+  EXPECT_LE(links.Of(mate).share.rate, 0.5);
+  // Nor is that of a worker that a program has started for itself.
+  Linked(1, "home", 1, "", true);
+  EXPECT_EQ(LinkShares(state_).LinkOf("home/home"), kUnlimited);
+}
+
 TEST_F(LinkSharesTest, NothingIsKnownOfAJobThatIsNotMeasured) {
   const JobId job = JobOn("home", 1);
   const LinkShares links(state_);

@@ -8,24 +8,28 @@ LinkLedger::LinkLedger(const std::vector<PlacementJob>& jobs,
                        const std::vector<PlacementWorker>& workers)
     : jobs_(jobs), workers_(workers) {
   const auto bound = [](const PlacementJob& job) {
-    return job.bytes_per_millicore > 0 && (job.link != kNoLink || job.most_bytes != kNoLink);
+    return job.bytes_per_millicore > 0 &&
+           std::min({job.link, job.said_link, job.most_bytes}) != kNoLink;
   };
   limited_ = std::ranges::any_of(workers, [](const auto& each) { return each.link != kNoLink; }) ||
              std::ranges::any_of(jobs, bound);
   if (!limited_) return;
-  amounts_.reserve(workers.size() + jobs.size());
-  std::unordered_map<std::string, std::size_t> senders, receivers;
-  const auto position = [&](auto& hosts, const std::string& host, std::int64_t link) {
-    const auto [at, is_new] = hosts.try_emplace(host, amounts_.size());
-    if (is_new) amounts_.push_back({link, link});
-    return at->second;
+  std::unordered_map<std::string, std::size_t> senders, receivers, tenants;
+  const auto add = [&](std::int64_t all) {
+    amounts_.push_back({all, all});
+    return amounts_.size() - 1;
   };
-  for (const auto& worker : workers) {
-    of_worker_.push_back(position(senders, worker.host, worker.link));
+  const auto of = [&](auto& known, const std::string& name, std::int64_t all) {
+    const auto at = known.find(name);
+    return at != known.end() ? at->second : known.emplace(name, add(all)).first->second;
+  };
+  for (const PlacementWorker& worker : workers) {
+    of_worker_.push_back(of(senders, worker.host, worker.link));
   }
-  for (const auto& job : jobs) {
-    of_job_.push_back(position(receivers, job.host, job.link));
-    shares_.push_back({job.most_bytes, job.most_bytes});
+  for (const PlacementJob& job : jobs) {
+    of_job_.push_back({of(receivers, job.host, job.link),
+                       of(tenants, job.host + "\n" + job.tenant, job.said_link),
+                       add(job.most_bytes)});
   }
 }
 
@@ -35,24 +39,25 @@ bool LinkLedger::Crosses(std::size_t j, std::size_t w) const {
 
 std::int64_t LinkLedger::Most(std::size_t j, std::size_t w) const {
   if (!Crosses(j, w)) return kNoLink;
-  const std::int64_t left =
-      std::min({amounts_[of_worker_[w]].left, amounts_[of_job_[j]].left, shares_[j].left});
+  const auto& [host, tenant, own] = of_job_[j];
+  const std::int64_t left = std::min({amounts_[of_worker_[w]].left, amounts_[host].left,
+                                      amounts_[tenant].left, amounts_[own].left});
   return left == kNoLink ? kNoLink : std::max<std::int64_t>(0, left / jobs_[j].bytes_per_millicore);
 }
 
 void LinkLedger::Take(std::size_t j, std::size_t w, std::int64_t millicores) {
   if (!Crosses(j, w)) return;
   const std::int64_t bytes = millicores * jobs_[j].bytes_per_millicore;
-  amounts_[of_worker_[w]].Take(bytes);
-  amounts_[of_job_[j]].Take(bytes);
-  shares_[j].Take(bytes);
+  const auto& [host, tenant, own] = of_job_[j];
+  for (const std::size_t each : {of_worker_[w], host, tenant, own}) amounts_[each].Take(bytes);
 }
 
 bool LinkLedger::IsFull(std::size_t w) const { return limited_ && amounts_[of_worker_[w]].full(); }
 
 bool LinkLedger::IsFullFor(std::size_t j) const {
-  return limited_ && jobs_[j].bytes_per_millicore > 0 &&
-         (amounts_[of_job_[j]].full() || shares_[j].full());
+  if (!limited_ || jobs_[j].bytes_per_millicore <= 0) return false;
+  const auto& [host, tenant, own] = of_job_[j];
+  return amounts_[host].full() || amounts_[tenant].full() || amounts_[own].full();
 }
 
 }  // namespace headrace::coordinator

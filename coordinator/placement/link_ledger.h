@@ -11,8 +11,8 @@
 namespace headrace::coordinator {
 
 // What is left of the links of hosts while leases are placed. A lease on another host takes
-// bytes_per_millicore of three amounts: the link of the worker's host, that of the trainer's host, and
-// what the job may have of the network. Each direction of a link is an amount of its own. A lease on the
+// bytes_per_millicore of four amounts: the link of the worker's host, that of the trainer's host, what
+// programs of the job's tenant say of that link, and what the job may have of the network. Each direction of a link is an amount of its own. A lease on the
 // trainer's own host takes nothing. Whole numbers, so that the order of leases does not matter.
 // Thread-compatible. Without any link (`limited`) it costs nothing.
 class LinkLedger {
@@ -44,10 +44,12 @@ class LinkLedger {
   const std::vector<PlacementJob>& jobs_;
   const std::vector<PlacementWorker>& workers_;
   bool limited_ = false;
-  std::vector<Amount> amounts_;         // of the hosts of workers, then of those of jobs
+  std::vector<Amount> amounts_;
   std::vector<std::size_t> of_worker_;  // positions in amounts_
-  std::vector<std::size_t> of_job_;     // the same
-  std::vector<Amount> shares_;          // by job
+  struct OfJob {
+    std::size_t host, tenant, own;  // the same
+  };
+  std::vector<OfJob> of_job_;
 };
 
 }  // namespace headrace::coordinator

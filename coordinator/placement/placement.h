@@ -73,7 +73,10 @@ struct PlacementJob {
   std::int64_t bytes_per_millicore = 0;  // bytes/s that it sends at most; 0: not known, or nothing
   std::int64_t most_bytes = kNoLink;     // bytes/s that it may have of the network
   std::int64_t link = kNoLink;           // bytes/s, of the trainer's host
-  std::string rack;                      // the trainer's; empty: not known
+  // Bytes/s that programs of `tenant` say of that host: it binds them together, and nobody else.
+  std::int64_t said_link = kNoLink;
+  std::string tenant;
+  std::string rack;  // the trainer's; empty: not known
 };
 
 // Says whether a lease of the worker may go to the job: by host and user alone. Pure.

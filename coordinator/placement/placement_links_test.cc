@@ -52,6 +52,17 @@ TEST(PlacementLinks, TheTrainersLinkAndItsShareOfTheNetworkBind) {
   EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(1), 500)));
 }
 
+TEST(PlacementLinks, WhatATenantSaysOfALinkBindsItAlone) {
+  const std::vector<PlacementWorker> workers = {Linked(1, 9000, "a")};
+  PlacementJob one = Sender(1, 3000), two = Sender(2, 3000), other = Sender(3, 3000);
+  one.tenant = two.tenant = "t";
+  one.said_link = two.said_link = 4'000'000;
+  const auto leases = Place({one, two, other}, workers);
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 3000)));
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(1), 1000)));
+  EXPECT_THAT(leases[2], ElementsAre(Pair(WorkerId(1), 3000)));
+}
+
 TEST(PlacementLinks, TheOwnHostsCoresCrossNothing) {
   std::vector<PlacementWorker> workers = {Linked(1, 4000, "home", 1'000'000),
                                           Linked(2, 4000, "home", 1'000'000)};
