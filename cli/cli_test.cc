@@ -77,19 +77,6 @@ TEST(Show, TablesAlignAndSayTheTotals) {
   EXPECT_EQ(WorkersTable({}), "no workers\n");
 }
 
-TEST(Show, LinksAndRacksAreShownWhereTheyAreKnown) {
-  auto status = Example(1000, 2.5, 1'000'000);
-  EXPECT_THAT(WorkersTable(status), Not(HasSubstr("LINK")));
-  status.workers[0].info.link_bytes_per_second = 1192U << 20;
-  status.workers[0].info.rack = "west\x1b";
-  EXPECT_THAT(WorkersTable(status), AllOf(HasSubstr("LINK  RACK"), HasSubstr("1.2G/s  west")));
-  EXPECT_THAT(WorkersJson(status), AllOf(HasSubstr("\"link_bytes_per_second\": 1249902592"),
-                                         HasSubstr("\"rack\": \"west")));
-  status.jobs[0].link_bytes_per_second_share = 119U << 20;
-  status.jobs[0].sent_bytes_per_sample = 147U << 10;
-  EXPECT_THAT(*JobPage(status, JobId(3)), HasSubstr("network   at most 119M/s, 147K a sample\n"));
-}
-
 TEST(Show, RatesAreGrowthOverTheTimeBetween) {
   // 1000 -> 1600 samples in 2 s = 300/s; 2.5 -> 3.5 CPU s in 2 s = 50%.
   const auto before = Example(1000, 2.5, 1'000'000);

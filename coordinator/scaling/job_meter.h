@@ -59,6 +59,7 @@ class JobMeter {
   [[nodiscard]] const Demand& demand() const { return controller_.demand(); }
   [[nodiscard]] double hit() const { return hit_; }  // share of reads, of late
   [[nodiscard]] const SourceReads& reads() const { return reads_; }
+  [[nodiscard]] const SentBytes& sent() const { return sent_; }
   [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
   [[nodiscard]] const TimeShares& times() const { return times_; }  // times of the last period
 

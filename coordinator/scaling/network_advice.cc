@@ -45,7 +45,7 @@ std::string NetworkText(const JobMeter& meter, const NetworkOffer& offer) {
            " a sample" + with + " " + CountText(most) + " of the " + CountText(terms.ready_rate) +
            " samples/s that it could take";
   }
-  if (terms.sent_bytes <= 0 || times.network < times.wait() / 2) return "";
+  if (!meter.sent().crossed() || times.network < times.wait() / 2) return "";
   return "the network holds it back: " + AmountText(meter.rate() * terms.sent_bytes) +
          "/s are sent, " + AmountText(terms.sent_bytes) + " a sample";
 }

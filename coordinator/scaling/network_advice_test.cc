@@ -67,6 +67,20 @@ TEST(NetworkAdvice, WithoutALinkWhatIsSentIsSaid) {
               EndsWith("; the network holds it back: 63 MB/s are sent, 630 kB a sample"));
 }
 
+// Through shared memory, a request and its answer are on their way, too.
+TEST(NetworkAdvice, NothingIsSaidOfANetworkThatNothingCrossed) {
+  JobMeter meter;
+  wire::SessionLoad load;
+  load.session = SessionId(1);
+  load.samples = load.miss_samples = 100;
+  load.step_ns = load.stall_ns = load.wait_network_ns = 500'000'000;
+  load.miss_cpu_ns = 1'000'000'000;
+  load.shm_bytes = 60'000'000;
+  meter.Report({load});
+  meter.EndPeriod(4);
+  EXPECT_THAT(Advice(meter, 4), EndsWith("; more cores would not help"));
+}
+
 TEST(NetworkAdvice, AWideLinkIsNotNamed) {
   EXPECT_THAT(Advice(Sending(100, 0, 1), 1, {}, {{1e12, 0}, true}), Not(HasSubstr("network")));
   EXPECT_EQ(NetworkBound(Terms{400, 0, 0.01, 0, 6e5}, 0, {{2.5e8, 0}, true}), kUnlimited);

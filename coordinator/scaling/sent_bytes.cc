@@ -15,6 +15,7 @@ void SentBytes::Add(double samples, double own, double sockets, double received)
 void SentBytes::EndPeriod(double keep) {
   const Sums now = std::exchange(period_, {});
   if (now.samples <= 0 || now.finished <= 0) return;
+  crossed_ = now.sockets > 0;
   decayed_.samples = decayed_.samples * keep + now.samples;
   decayed_.finished = decayed_.finished * keep + now.finished;
   // What once crossed is still the best guess after hours without.

@@ -14,6 +14,8 @@ class SentBytes {
   // Ends a control period; older ones count `keep` times as much as it, 0..1.
   void EndPeriod(double keep);
   [[nodiscard]] double each() const { return held_; }  // 0: not known
+  // Whether a batch crossed a socket in the last period with samples.
+  [[nodiscard]] bool crossed() const { return crossed_; }
 
  private:
   // Most that the value is over what is measured; a new one is by half of it.
@@ -24,6 +26,7 @@ class SentBytes {
   };
   Sums period_, decayed_;
   double held_ = 0;
+  bool crossed_ = false;
 };
 
 }  // namespace headrace::coordinator

@@ -21,12 +21,14 @@ TEST(SentBytes, ThenTheFormThatWorkersSend) {
   sent.Add(100, 50 * 600e3, 50 * 600e3, 50 * 150e3);
   sent.EndPeriod(kKeep);
   EXPECT_DOUBLE_EQ(sent.each(), 150e3 * 1.05);
+  EXPECT_TRUE(sent.crossed());
   // All of them on the own host for an hour: the form is remembered.
   for (int period = 0; period < 3600; ++period) {
     sent.Add(100, 100 * 600e3, 0, 0);
     sent.EndPeriod(kKeep);
   }
   EXPECT_DOUBLE_EQ(sent.each(), 150e3 * 1.05);
+  EXPECT_FALSE(sent.crossed());
 }
 
 TEST(SentBytes, DuplicatesAreNoLargerForm) {
