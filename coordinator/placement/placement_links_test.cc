@@ -283,9 +283,9 @@ TEST(PlacementLinks, AWiderLinkCarriesNoLess) {
     LinkedCluster cluster(seed);
     cluster.jobs.resize(1);
     const auto sum = [&] {
+      const auto leases = Place(cluster.jobs, cluster.workers);
       std::int64_t all = 0;
-      for (const auto& [id, millicores] : Place(cluster.jobs, cluster.workers)[0])
-        all += millicores;
+      for (const auto& [id, millicores] : leases[0]) all += millicores;
       return all;
     };
     const std::int64_t before = sum();
