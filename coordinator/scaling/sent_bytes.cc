@@ -18,12 +18,15 @@ void SentBytes::EndPeriod(double keep) {
   crossed_ = now.sockets > 0;
   decayed_.samples = decayed_.samples * keep + now.samples;
   decayed_.finished = decayed_.finished * keep + now.finished;
-  // What once crossed is still the best guess after hours without.
-  if (now.sockets > 0) {
-    decayed_.sockets = decayed_.sockets * keep + now.sockets;
-    decayed_.received = decayed_.received * keep + now.received;
+  // What once crossed is still the best guess after hours without. In the first period batches come that
+  // are taken in the next: what it says of the form holds until then.
+  if (crossed_) {
+    const double kept = crossings_ == 1 ? 0 : keep;
+    crossings_ = std::min(2, crossings_ + 1);
+    decayed_.sockets = decayed_.sockets * kept + now.sockets;
+    decayed_.received = decayed_.received * kept + now.received;
   }
-  // Some batches come twice, and the last ones that came may not be taken yet. No form is larger.
+  // Some batches come twice. No form is larger.
   const double form =
       decayed_.sockets > 0 ? std::min(1.0, decayed_.received / decayed_.sockets) : 1;
   const double measured = decayed_.finished / decayed_.samples * form;

@@ -27,6 +27,7 @@ class SentBytes {
   Sums period_, decayed_;
   double held_ = 0;
   bool crossed_ = false;
+  int crossings_ = 0;  // periods in which something crossed, at most 2
 };
 
 }  // namespace headrace::coordinator

@@ -31,6 +31,19 @@ TEST(SentBytes, ThenTheFormThatWorkersSend) {
   EXPECT_FALSE(sent.crossed());
 }
 
+// A loader's first batches come before the program takes them.
+TEST(SentBytes, WhatFillsThePipelineIsForgottenAfterAPeriod) {
+  SentBytes sent;
+  sent.Add(100, 0, 100 * 600e3, 250 * 150e3);
+  sent.EndPeriod(kKeep);
+  EXPECT_DOUBLE_EQ(sent.each(), 375e3 * 1.05);
+  for (int period = 0; period < 2; ++period) {
+    sent.Add(100, 0, 100 * 600e3, 100 * 150e3);
+    sent.EndPeriod(kKeep);
+    EXPECT_DOUBLE_EQ(sent.each(), 150e3 * 1.05);
+  }
+}
+
 TEST(SentBytes, DuplicatesAreNoLargerForm) {
   SentBytes sent;
   sent.Add(100, 0, 100 * 600e3, 200 * 600e3);

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -120,24 +121,26 @@ def test_a_worker_over_tcp_sends_a_quarter_of_the_bytes(host, photos, tmp_path):
 def bound_by_its_link(address: str) -> bool:
     answer = headrace("jobs", "--json", "--coordinator", address)
     assert answer.returncode == 0, answer.stderr
+    words = "the network binds: the links of its workers leave it 17 MB/s"
+    pixels = 3 * 224 * 224  # they cross as uint8
     for job in json.loads(answer.stdout)["jobs"]:
-        if "the network binds: the links of its workers leave it 1.0 MB/s" not in job["advice"]:
+        sent = job["sent_bytes_per_sample"]
+        # In its first second batches have come that are not taken yet.
+        if words not in job["advice"] or sent > 1.2 * pixels:
             continue
-        assert job["link_bytes_per_second_share"] == 1 << 20
-        pixels = 3 * 224 * 224  # they cross as uint8
-        assert pixels <= job["sent_bytes_per_sample"] <= 1.2 * pixels
-        assert job["granted_millicores"] < 300, (
-            "its worker has 1000, and a sample takes milliseconds"
-        )
+        assert sent >= pixels
+        assert job["link_bytes_per_second_share"] == 16 << 20
+        assert job["granted_cores"] < 0.9, "its worker has one, and a sample takes milliseconds"
         return True
     return False
 
 
 def test_a_narrow_link_is_named_in_place_of_cores_and_bounds_the_grant(host, photos, tmp_path):
-    narrow(host, "8mbit")
-    with pool(host, tmp_path / "runtime", options="--link 1M --rack west") as address:
+    narrow(host, "128mbit")
+    options = "--link 16M --rack west"
+    with pool(host, tmp_path / "runtime", options=options, hostname="far") as address:
         (worker,) = workers(address)
-        assert (worker["link_bytes_per_second"], worker["rack"]) == (1 << 20, "west")
+        assert (worker["link_bytes_per_second"], worker["rack"]) == (16 << 20, "west")
         command = [HEADRACE, "run", "--coordinator", address, sys.executable, str(PROGRAM)]
         command += [str(photos), "--num-workers", "2", "--batch-size", "7", "--epochs", "1000"]
         program = subprocess.Popen(
@@ -146,7 +149,7 @@ def test_a_narrow_link_is_named_in_place_of_cores_and_bounds_the_grant(host, pho
         try:
             wait_for(lambda: bound_by_its_link(address), "word of its link", 60)
         finally:
-            program.kill()
+            program.send_signal(signal.SIGINT)  # it ends its job
             program.wait()
 
 
