@@ -101,7 +101,8 @@ void Decider::BoundByNetwork(std::span<const RunningJob> jobs,
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     const RunningJob& run = jobs[candidates[k]];
     const coordinator::JobView& view = snapshot.jobs[k];
-    if (run.stage == Stage::kRunning) users.push_back({view.gpus, view.terms, run.hit});
+    if (run.stage == Stage::kRunning)
+      users.push_back({view.gpus, view.terms, run.hit, kUnlimited, run.pinned_cores()});
   }
   const std::vector<coordinator::NetworkShare> shares = NetworkShares(cluster_, users);
   std::size_t next = 0;

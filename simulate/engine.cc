@@ -366,7 +366,7 @@ class Engine {
     std::vector<NetworkUser> users;
     for (const std::size_t i : running_) {
       const RunningJob& job = jobs_[i];
-      users.push_back({job.job().gpus, job.terms(), job.hit, job.cores});
+      users.push_back({job.job().gpus, job.terms(), job.hit, job.cores, job.pinned_cores()});
     }
     const std::vector<coordinator::NetworkShare> shares = NetworkShares(cluster_, users);
     for (std::size_t k = 0; k < running_.size(); ++k) {

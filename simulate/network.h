@@ -15,12 +15,14 @@ struct NetworkUser {
   coordinator::Terms terms;
   double hit = 0;
   double cores = coordinator::kUnlimited;  // granted
+  double pinned_cores = 0;                 // of its own host, for work that stays there
 };
 
 // By the links of its own hosts alone: of each, it has a part as of the GPUs.
 [[nodiscard]] coordinator::NetworkShare OwnShare(const Cluster& cluster, int gpus);
 
-// With what all hosts together send, shared by what the jobs can use (FairParts). In the order of `users`.
+// With what hosts send, shared by what the jobs can use (FairParts). Hosts of workers send with their whole
+// links, and the others with a part as of their cores that their own jobs leave. In the order of `users`.
 [[nodiscard]] std::vector<coordinator::NetworkShare> NetworkShares(
     const Cluster& cluster, std::span<const NetworkUser> users);
 

@@ -42,22 +42,21 @@ TEST(Network, AJobHasItsPartOfItsHostsLinks) {
   EXPECT_EQ(OwnShare(WithLinks(8, 12, coordinator::kUnlimited), 8), coordinator::NetworkShare());
 }
 
-TEST(Network, AllShareWhatAllHostsSend) {
-  // Two jobs of 2 GPUs want 2,000 samples/s, and each host's link carries 100.
+TEST(Network, AllShareWhatHostsSend) {
+  // Ten jobs of 4 GPUs on hosts of 4 use all their own cores and could take in 1 GB/s. One host sends.
   const coordinator::Terms terms{2000, 0.01, 0.01, 0, 1e6};
-  Cluster cluster = WithLinks(4, 0);
-  const std::vector<NetworkUser> users(2, {2, terms});
-  for (const coordinator::NetworkShare& share : NetworkShares(cluster, users)) {
-    EXPECT_DOUBLE_EQ(share.rate, 50e6);
-    EXPECT_DOUBLE_EQ(share.own_cores, 6);
-  }
-  // Ten jobs of 4 GPUs on hosts of 4 could take in 1 GB/s, and 11 hosts send that.
-  cluster = WithLinks(40, 12);
-  const std::vector<NetworkUser> many(10, {4, terms});
-  double all = 0;
-  for (const coordinator::NetworkShare& share : NetworkShares(cluster, many)) all += share.rate;
-  EXPECT_LE(all, 1.1e9);
-  EXPECT_NEAR(all, 1e9, 1);
+  const Cluster cluster = WithLinks(40, 12);
+  std::vector<NetworkUser> users(10, {4, terms});
+  users[3].terms.ready_rate = 1203;  // it wants 3 MB/s of the network
+  const auto shares = NetworkShares(cluster, users);
+  EXPECT_EQ(shares[3], OwnShare(cluster, 4)) << "not limited";
+  for (const std::size_t i : {0, 5, 9}) EXPECT_NEAR(shares[i].rate, 97e6 / 9, 1);
+  // Half of the jobs: the other hosts' cores are idle and send, too.
+  users.resize(5);
+  for (const auto& share : NetworkShares(cluster, users)) EXPECT_DOUBLE_EQ(share.rate, 100e6);
+  // Unless work that stays there takes them.
+  users.push_back({20, {}, 0, 0, 60});
+  EXPECT_NEAR(NetworkShares(cluster, users)[0].rate, 97e6 / 4, 1);
 }
 
 TEST(Network, TheRateIsThatOfTheOwnCoresAndOfTheLink) {
@@ -69,6 +68,15 @@ TEST(Network, TheRateIsThatOfTheOwnCoresAndOfTheLink) {
   // Without a link all 36 cores count.
   const Outcome wide = RunUnder(trace, WithLinks(4, 24, coordinator::kUnlimited), "utilization");
   EXPECT_NEAR(wide.end_s, 10'000 / 36.0, 5);
+}
+
+// Two jobs on two hosts, and one host of 12 cores for both: its link carries 2 samples/s.
+TEST(Network, WorkersLinksBindToo) {
+  Trace trace;
+  trace.jobs = {SendingJob(1000), SendingJob(1000)};
+  Cluster cluster = WithLinks(8, 12, 2e6);
+  const Outcome outcome = RunUnder(trace, cluster, "utilization");
+  for (const JobOutcome& each : outcome.jobs) EXPECT_NEAR(each.finish_s, 10'000 / 13.0, 15);
 }
 
 // The first job's link carries two of the 24 cores elsewhere. So the other one has them.

@@ -54,6 +54,13 @@ void LinkLedger::Take(std::size_t j, std::size_t w, std::int64_t millicores) {
 
 bool LinkLedger::IsFull(std::size_t w) const { return limited_ && amounts_[of_worker_[w]].full(); }
 
+bool LinkLedger::IsSpent(std::size_t j) const {
+  if (!IsFullFor(j)) return false;
+  const auto& [host, tenant, own] = of_job_[j];
+  return std::min({amounts_[host].left, amounts_[tenant].left, amounts_[own].left}) <
+         kLeastMillicores * jobs_[j].bytes_per_millicore;
+}
+
 bool LinkLedger::IsFullFor(std::size_t j) const {
   if (!limited_ || jobs_[j].bytes_per_millicore <= 0) return false;
   const auto& [host, tenant, own] = of_job_[j];

@@ -30,6 +30,8 @@ class LinkLedger {
   [[nodiscard]] bool IsFull(std::size_t worker) const;
   // The same of what the job may have of the network, and of its host's link.
   [[nodiscard]] bool IsFullFor(std::size_t job) const;
+  // And not even a least lease fits that.
+  [[nodiscard]] bool IsSpent(std::size_t job) const;
 
  private:
   struct Amount {

@@ -201,7 +201,7 @@ class Placer {
       carries = [&](std::size_t w) { return links_.Most(j, w) >= need_[j]; };
     }
     std::vector<std::size_t> passed;  // their links carry none of its samples
-    while (need_[j] > 0 && MayHoldMore(j) && !links_.IsFullFor(j)) {
+    while (need_[j] > 0 && MayHoldMore(j) && !links_.IsSpent(j)) {
       const auto w = free_.Choose(need_[j], jobs_[j].rack, carries);
       if (!w) break;
       const std::int64_t before = need_[j];

@@ -129,6 +129,20 @@ TEST(PlacementLinks, WhatALinkCannotCarryLeavesItToOthers) {
   EXPECT_THAT(Place({Sender(1, 2000), light}, workers)[1], ElementsAre(Pair(WorkerId(1), 900)));
 }
 
+// However many links others have filled, the one with room is found.
+TEST(PlacementLinks, FullLinksAreOutOfTheWay) {
+  std::vector<PlacementWorker> workers;
+  for (int i = 0; i < 200; ++i) {
+    workers.push_back(Linked(i + 1, 8000, "host" + std::to_string(i), 1'000'000));
+  }
+  workers.push_back(Linked(201, 500, "wide"));
+  PlacementJob first = Sender(1, 200'000);
+  first.most_bytes = 200'000'000;
+  const auto leases = Place({first, Sender(2, 7000)}, workers);
+  EXPECT_THAT(leases[0], SizeIs(200));
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(201), 500)));
+}
+
 TEST(PlacementLinks, NobodyStandsStill) {
   PlacementJob job = Sender(1, 1000);
   job.most_bytes = 0;
@@ -266,9 +280,11 @@ TEST(PlacementLinks, NothingIsLeftThatALinkCarries) {
         const std::int64_t left_out = room(worker.link, out[worker.host]);
         const std::int64_t left_in = room(job.link, in[job.host]);
         const std::int64_t left = room(job.most_bytes, sent[j]);
+        const std::int64_t least = kLeastMillicores * job.bytes_per_millicore;
         EXPECT_TRUE(full(worker.link, left_out) ||
                     (job.bytes_per_millicore > 0 &&
-                     (full(job.link, left_in) || full(job.most_bytes, left) ||
+                     ((full(job.link, left_in) && left_in < least) ||
+                      (full(job.most_bytes, left) && left < least) ||
                       std::min({left_out, left_in, left}) < job.bytes_per_millicore)))
             << "worker " << worker.worker.value << " for job " << job.job.value;
       }
