@@ -60,8 +60,8 @@ TEST_F(PlannerLinksTest, CoresOfTheOwnHostCountAgainstNoLink) {
 TEST_F(PlannerLinksTest, WhatTheNetworkDoesNotCarryIsLeftToOthers) {
   Worker(8);
   const JobId bound = JobOn("home", 126e6), other = JobOn("away");
-  Sends(bound, kRate, kCost, kBytes);
-  Sends(other, 600, kCost, kBytes);
+  Sends(bound, 600, kCost, kBytes);  // cheaper to serve whole than the other
+  Sends(other, kRate, kCost, kBytes);
   EndPeriod();
   const ClusterPlan plan = Plan();
   EXPECT_NEAR(Cores(plan.jobs[0]), 2, 0.02);
