@@ -133,7 +133,11 @@
   X(u32, granted_millicores, 16, kMillicores, kGauge, "", "cores that its leases add up to")    \
   X(u64, cache_bytes_granted, 17, kBytes, kGauge, "", "its quota of the caches of its workers") \
   X(u64, source_bytes_per_second_limit, 18, kPerSecond, kGauge, "",                             \
-    "limit on its sources, on all its workers; 0: none")
+    "limit on its sources, on all its workers; 0: none")                                        \
+  X(u64, sent_bytes_per_sample, 23, kBytes, kGauge, "",                                         \
+    "of batches of its workers, as far as they cross a network; 0: not known")                  \
+  X(u64, link_bytes_per_second_share, 24, kPerSecond, kGauge, "",                               \
+    "what the links of hosts leave for its batches; 0: no limit is known")
 
 // What the coordinator says of itself and of workers that are gone: fields of ClusterStatus.
 #define HEADRACE_CLUSTER_METRICS(X)                                                         \

@@ -106,6 +106,14 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
                   "A higher one is served first by the coordinator [default: 0]")
       ->check(CLI::TypeValidator<std::int32_t>())
       ->type_name("N");
+  AddSize(command, "--link", options.link,
+          "Bytes a second that this host's network carries, each way, for example 1192M for 10 "
+          "Gbit/s: the program is granted no more cores of other hosts than it carries the batches "
+          "of [default: no limit]");
+  command
+      .add_option("--rack", options.rack,
+                  "Rack of this host: its workers come before others [default: none]")
+      ->type_name("NAME");
 }
 
 Status PrepareLaunch(const LaunchOptions& options) {
@@ -136,6 +144,8 @@ Status PrepareLaunch(const LaunchOptions& options) {
   if (options.remote_only) SetEnvironment("HEADRACE_LOCAL_WORKER", "off");
   SetEnvironment("HEADRACE_TENANT", options.tenant);
   SetEnvironment("HEADRACE_PRIORITY", options.priority);
+  SetEnvironment("HEADRACE_LINK", options.link);
+  SetEnvironment("HEADRACE_RACK", options.rack);
   SetEnvironment("HEADRACE", "on");
   return Status::Ok();
 }

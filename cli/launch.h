@@ -26,6 +26,8 @@ struct LaunchOptions {
   std::string rng;
   std::string tenant;
   std::string priority;
+  std::string link;
+  std::string rack;
 };
 
 // `worker_count`: also adds --workers N.

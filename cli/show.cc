@@ -141,6 +141,10 @@ std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStat
   std::vector<std::string> head = {"WORKER", "HOST", "PID", "STATE", "CORES", "JOBS"};
   AddHeadings<wire::WorkerHeartbeat>(head);
   head.insert(head.end(), {"HITS", "SEEN"});
+  const bool links = std::ranges::any_of(now.workers, [](const wire::WorkerStatus& worker) {
+    return worker.info.link_bytes_per_second > 0 || !worker.info.rack.empty();
+  });
+  if (links) head.insert(head.end(), {"LINK", "RACK"});
   if (before) head.insert(head.end(), {"CPU%", "SAMPLES/S"});
   Table table(std::move(head));
   for (const wire::WorkerStatus& worker : now.workers) {
@@ -155,6 +159,11 @@ std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStat
         row.end(),
         {reads > 0 ? Format("%.0f%%", 100 * static_cast<double>(last.cache_hits) / reads) : "-",
          Format("%.1fs", static_cast<double>(worker.silent_ms) / 1000)});
+    if (links) {
+      const std::uint64_t link = worker.info.link_bytes_per_second;
+      row.push_back(link > 0 ? BytesText(link) + "/s" : "-");
+      row.push_back(worker.info.rack.empty() ? "-" : Plain(worker.info.rack));
+    }
     if (before) {
       wire::WorkerHeartbeat old;
       for (const wire::WorkerStatus& each : before->workers) {

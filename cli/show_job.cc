@@ -27,6 +27,10 @@ std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job)
   if (job.source_bytes_per_second_limit > 0) {
     text += Line("source", "at most " + BytesText(job.source_bytes_per_second_limit) + "/s");
   }
+  if (job.link_bytes_per_second_share > 0) {
+    text += Line("network", "at most " + BytesText(job.link_bytes_per_second_share) + "/s, " +
+                                BytesText(job.sent_bytes_per_sample) + " a sample");
+  }
   if (job.samples_per_second_when_ready > 0) {
     text += Line("speed",
                  Format("%.0f", job.samples_per_second) + " samples/s; its trainer would take " +

@@ -121,6 +121,8 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
                   {"state", worker.state},
                   {"version", worker.info.version},
                   {"cores", worker.info.usable_cores()},
+                  {"link_bytes_per_second", worker.info.link_bytes_per_second},
+                  {"rack", worker.info.rack},
                   {"local", worker.info.local},
                   {"endpoints", worker.info.endpoints},
                   {"jobs", std::move(jobs)}};

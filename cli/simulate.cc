@@ -31,7 +31,7 @@ struct Options {
   std::string order = "fifo";
   std::string cache;
   double cache_gb = 0;
-  double source_gbps = 0;
+  double source_gbps = 0, link_gbps = 0;
   bool json = false;
   std::string plot, jobs_out, timeline, cache_timeline;
   std::string evictions;
@@ -106,6 +106,7 @@ Status Run(const Options& options) {
   setting.cluster = options.cluster;
   setting.cluster.cache_bytes = options.cache_gb * 1e9;
   if (options.source_gbps > 0) setting.cluster.source_rate = options.source_gbps * 1e9 / 8;
+  if (options.link_gbps > 0) setting.cluster.link = options.link_gbps * 1e9 / 8;
   setting.profile_cores = options.assign.profile_cores;
   setting.all_separable = options.assign.all_separable;
   setting.noise = options.engine.noise;
@@ -226,6 +227,15 @@ void AddOptions(CLI::App& command, Options& o) {
       .add_option("--source-gbps", o.source_gbps,
                   "Bandwidth of the source, in Gbit/s [default: no limit]")
       ->check(CLI::Range(1e-6, 1e9));
+  command
+      .add_option("--link-gbps", o.link_gbps,
+                  "Bandwidth of each host's network, each way, in Gbit/s [default: no limit]")
+      ->check(CLI::Range(1e-6, 1e9));
+  command
+      .add_option("--gpus-per-host", o.cluster.gpus_per_host,
+                  "With --link-gbps: GPUs of a host; extra cores are on hosts with as many cores")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   command
       .add_option("--cache", o.cache,
                   "How the cache is divided: joint (by the policy), lru, minio, quiver "

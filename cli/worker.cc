@@ -58,6 +58,14 @@ void AddWorker(CLI::App& app, Action& chosen) {
   AddSize(*command, "--share-from", options->share_from_bytes,
           "Ask other workers of this host for cached samples where they take so much or more: to "
           "make smaller ones costs less [default: 64K]");
+  AddSize(*command, "--link", options->link_bytes_per_second,
+          "Bytes a second that this host's network carries, each way, for example 1192M for 10 "
+          "Gbit/s: programs on other hosts are granted no more cores than it carries the batches "
+          "of. All workers of the host share it [default: no limit]");
+  command
+      ->add_option("--rack", options->rack,
+                   "Rack of this host: programs in it come before others [default: none]")
+      ->type_name("NAME");
   AddCount(*command, "--source-requests", options->source_requests,
            "Most samples that are asked of sources at the same time [default: 512]");
   AddCount(*command, "--io-threads", options->io_threads,

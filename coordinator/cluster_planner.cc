@@ -18,6 +18,8 @@
 #include "coordinator/divide_caches.h"
 #include "coordinator/divide_source.h"
 #include "coordinator/divide_tiers.h"
+#include "coordinator/host_keys.h"
+#include "coordinator/link_shares.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
 #include "coordinator/spare_cache.h"
@@ -25,12 +27,6 @@
 
 namespace headrace::coordinator {
 namespace {
-
-// Equal for workers and consumers on one host; UserKey: for a local worker and those that it serves.
-std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
-std::string UserKey(const wire::HostIdentity& host) {
-  return HostKey(host) + "/" + std::to_string(host.uid);
-}
 
 // Says whether no other host reaches the worker by TCP, because it gave loopback addresses alone.
 bool IsHomeOnly(const wire::WorkerInfo& info) {
@@ -41,6 +37,11 @@ bool IsHomeOnly(const wire::WorkerInfo& info) {
     if (!net::IsLocalEndpoint(endpoint)) return false;
   }
   return tcp;
+}
+
+// For the link of a host; kNoLink: none is known.
+std::int64_t WholeBytes(double rate) {
+  return rate < 9e18 ? static_cast<std::int64_t>(std::max(0.0, rate)) : kNoLink;
 }
 
 // Part of an equal share of the source for a job that, as measured, needs none of it. Its cache may
@@ -66,7 +67,11 @@ struct Group {
 class ClusterPlanner {
  public:
   ClusterPlanner(const PlanRules& rules, const State& state)
-      : rules_(rules), state_(state), views_(ViewDatasets(state)), kept_(KeptBytesOf(state)) {}
+      : rules_(rules),
+        state_(state),
+        views_(ViewDatasets(state)),
+        kept_(KeptBytesOf(state)),
+        links_(state) {}
 
   ClusterPlan Run() {
     CollectWorkers();
@@ -85,7 +90,8 @@ class ClusterPlanner {
       const std::string host = HostKey(worker.info.host);
       const double cores = worker.info.usable_cores();
       workers_.push_back({id, static_cast<std::int32_t>(std::lround(cores * 1000)), host,
-                          worker.info.local, worker.info.host.uid, IsHomeOnly(worker.info)});
+                          worker.info.local, worker.info.host.uid, IsHomeOnly(worker.info),
+                          WholeBytes(links_.LinkOf(host)), worker.info.rack});
       if (worker.info.local) local_cores_[UserKey(worker.info.host)] += cores;
       snapshot_.supply.cores += cores;
       snapshot_.supply.cache_bytes += static_cast<double>(worker.info.cache_bytes);
@@ -201,7 +207,8 @@ class ClusterPlanner {
     view.gpus = static_cast<std::int32_t>(group.ranks.size());
     view.arrival_s = static_cast<double>(first.spec.opened_ms) * 1e-3;
     view.most_cores = 0;
-    double hits = 0;
+    double hits = 0, of_use = 0;
+    bool bound = false;
     view.running = false;
     for (const Job* job : group.ranks) {
       view.running = view.running || !job->leases.empty();
@@ -214,10 +221,18 @@ class ClusterPlanner {
       hits += rate * job->meter.hit();
       // Nobody can use more than there is. A report may be without bound: from a loop that only
       // counts its batches, or from a faulty client.
-      const double cores = std::min(demand.cores, snapshot_.supply.cores);
+      const JobNetwork& network = links_.Of(job->spec.job);
+      double cores = std::min(demand.cores, snapshot_.supply.cores);
+      if (network.bound()) {
+        cores = std::min(cores, CoresOfUse(network.terms, job->meter.hit(), network.share));
+        bound = true;
+      }
+      of_use += cores * (network.bound() ? 1 : 1 + kHeadroom);
       view.most_cores += cores;
       group.needs.push_back(cores);
-      group.known_cores += demand.known ? demand.cores : 1;
+      // More workers would send more, but the trainer's host would take in no more.
+      const double arrive = CoresOfUse(network.terms, job->meter.hit(), network.of_own_link);
+      group.known_cores += demand.known ? std::min(demand.cores, arrive) : 1;
       group.known = group.known && demand.known;
     }
     if (view.terms.ready_rate > 0) {
@@ -230,6 +245,8 @@ class ClusterPlanner {
     const double need = CoresFor(view.terms, view.terms.ready_rate, view.effective_hit);
     view.most_cores =
         (1 + kHeadroom) * std::min(std::max(view.most_cores, need), snapshot_.supply.cores);
+    // What the network does not carry is of no use, and no reserve either.
+    if (bound) view.most_cores = std::min(view.most_cores, of_use);
     view.dataset = DatasetOf(group, view.terms);
     return view;
   }
@@ -311,6 +328,7 @@ class ClusterPlanner {
         each.uid = job.spec.host.uid;
         each.most_workers = job.spec.wanted_workers;
         each.host = HostKey(job.spec.host);
+        SetNetwork(job, each);
         each.lanes_stay = job.lanes_stay();
         // Where hosts share, any host serves as well as those that are used.
         each.caches = PrefersItsHosts(snapshot_.jobs[g].dataset);
@@ -360,6 +378,23 @@ class ClusterPlanner {
     std::sort(plan.jobs.begin(), plan.jobs.end(),
               [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
     return plan;
+  }
+
+  // What its leases take of the links: all that their cores can make, for no trainer has taken enough
+  // while they are of use.
+  void SetNetwork(const Job& job, PlacementJob& placed) const {
+    placed.rack = job.spec.rack;
+    const JobNetwork& network = links_.Of(job.spec.job);
+    if (!links_.limited() || placed.millicores <= 0 || network.terms.sent_bytes <= 0) return;
+    const double cost = CostPerSample(network.terms, job.meter.hit());
+    const double taken = (1 + kHeadroom) * network.terms.ready_rate;
+    const double made = cost > 0 ? 1e-3 / cost : taken / static_cast<double>(placed.millicores);
+    placed.bytes_per_millicore =
+        WholeBytes(std::min(1e10, std::ceil(made * network.terms.sent_bytes)));
+    placed.most_bytes = WholeBytes(std::min(network.share.rate, taken * network.terms.sent_bytes));
+    placed.link = WholeBytes(links_.LinkOf(placed.host));
+    placed.said_link = WholeBytes(links_.SaidLinkOf(job.spec));
+    placed.tenant = job.spec.tenant;
   }
 
   [[nodiscard]] bool PrefersItsHosts(std::int32_t dataset) const {
@@ -438,11 +473,13 @@ class ClusterPlanner {
     for (std::size_t d = 0; d < quotas.size(); ++d) quotas[d] = std::max(0.0, quotas[d] - left_[d]);
     DivideCaches(state_, snapshot_.datasets, quotas, places, kept_, users);
     GrantSpareCaches(state_, snapshot_.tenants, kept_, plan);
-    for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);
+    for (const auto& [id, worker] : state_.workers()) {
+      if (worker.leasable()) GrantTiers(id, worker.info.tiers, plan);
+    }
   }
   // A worker with one tier needs no division.
-  void GrantTiers(WorkerId id, ClusterPlan& plan) const {
-    const std::vector<wire::TierBytes>& tiers = state_.FindWorker(id)->info.tiers;
+  static void GrantTiers(WorkerId id, const std::vector<wire::TierBytes>& tiers,
+                         ClusterPlan& plan) {
     if (tiers.size() < 2) return;
     std::vector<wire::JobGrant*> grants;
     std::vector<std::uint64_t> bytes;
@@ -465,6 +502,7 @@ class ClusterPlanner {
   const State& state_;
   const std::map<std::uint64_t, DatasetView> views_;
   const KeptBytes kept_;
+  const LinkShares links_;
   Snapshot snapshot_;
   std::vector<PlacementWorker> workers_;
   std::vector<Group> groups_;  // in the order of snapshot_.jobs

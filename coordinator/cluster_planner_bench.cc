@@ -24,7 +24,8 @@ struct Cluster {
     return std::uniform_real_distribution<double>(low, high)(rng);
   }
 
-  Cluster(const std::string& policy, int jobs, int workers) {
+  // `link`: of each host, bytes/s; 0: none is known.
+  Cluster(const std::string& policy, int jobs, int workers, std::uint64_t link) {
     RegisterPolicies(policies);
     rules.plan.policy = policies.Find(policy);
     rules.plan.source_rate = 50e9;
@@ -37,6 +38,8 @@ struct Cluster {
       add.info.cache_bytes = 32ULL << 30;
       add.info.endpoints = {"tcp://10.0.0.1:7000"};
       add.info.host = {"host" + std::to_string(i), "boot" + std::to_string(i), 0, 1};
+      add.info.link_bytes_per_second = link;
+      if (link > 0) add.info.rack = "rack" + std::to_string(i / 40);
       Apply(add);
     }
     for (int i = 0; i < jobs; ++i) {
@@ -48,6 +51,8 @@ struct Cluster {
       add.opened_ms = i;
       add.host = {"host" + std::to_string(i * 7 % workers),
                   "boot" + std::to_string(i * 7 % workers), 0, 1};
+      add.link_bytes_per_second = link;
+      if (link > 0) add.rack = "rack" + std::to_string(i * 7 % workers / 40);
       Apply(add);
       AddSession session;
       session.job = add.job;
@@ -61,6 +66,7 @@ struct Cluster {
       load.step_ns = 1'000'000'000;
       load.miss_cpu_ns = load.samples * static_cast<std::uint64_t>(Real(1e5, 1e7));
       load.source_bytes = load.samples * 100'000;
+      load.tcp_bytes = load.received_bytes = load.samples * 150'000;
       Apply(SeeConsumer{add.job, {}, {load}, true});
     }
   }
@@ -75,6 +81,8 @@ struct Cluster {
         load.step_ns += 1'000'000'000;
         load.miss_cpu_ns += more * 2'000'000;
         load.source_bytes += more * 100'000;
+        load.tcp_bytes += more * 150'000;
+        load.received_bytes += more * 150'000;
       }
       Apply(SeeConsumer{id, now, std::move(loads), true});
     }
@@ -83,7 +91,8 @@ struct Cluster {
 };
 
 void Decide(benchmark::State& bench, const std::string& policy) {
-  Cluster cluster(policy, static_cast<int>(bench.range(0)), static_cast<int>(bench.range(1)));
+  Cluster cluster(policy, static_cast<int>(bench.range(0)), static_cast<int>(bench.range(1)),
+                  static_cast<std::uint64_t>(bench.range(2)));
   SteadyTime now{};
   std::size_t changed = 0;
   for (auto _ : bench) {
@@ -173,14 +182,15 @@ BENCHMARK_CAPTURE(DivideWaiting, utilization, "utilization")
     ->Args({5000, 1})
     ->Unit(benchmark::kMillisecond);
 
-BENCHMARK_CAPTURE(Decide, fifo, "fifo")->Args({1000, 10'000})->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Decide, sjf, "sjf")->Args({1000, 10'000})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Decide, fifo, "fifo")->Args({1000, 10'000, 0})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Decide, sjf, "sjf")->Args({1000, 10'000, 0})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Decide, max_min_fair, "max_min_fair")
-    ->Args({1000, 10'000})
+    ->Args({1000, 10'000, 0})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Decide, utilization, "utilization")
-    ->Args({100, 1000})
-    ->Args({1000, 10'000})
+    ->Args({100, 1000, 0})
+    ->Args({1000, 10'000, 0})
+    ->Args({1000, 10'000, 125'000'000})
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

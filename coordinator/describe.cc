@@ -7,6 +7,7 @@
 
 #include "base/pass/pass.h"
 #include "coordinator/describe_datasets.h"
+#include "coordinator/link_shares.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/scaling/advice.h"
 #include "coordinator/step.h"
@@ -19,7 +20,8 @@ constexpr std::ptrdiff_t kFewBad = 3;
 
 // `whole`: of a job that somebody looks at alone.
 wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
-                         const std::map<std::uint64_t, DatasetView>& datasets) {
+                         const std::map<std::uint64_t, DatasetView>& datasets,
+                         const JobNetwork& network) {
   wire::JobStatus status;
   status.job = job.spec.job;
   status.name = job.spec.name;
@@ -60,8 +62,13 @@ wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
     status.cache_bytes_granted += grant.cache_bytes;
     status.source_bytes_per_second_limit += grant.source_bytes_per_second;
   }
+  status.sent_bytes_per_sample = static_cast<std::uint64_t>(job.meter.measured().sent_bytes);
+  if (network.share.rate < kUnlimited) {
+    status.link_bytes_per_second_share = static_cast<std::uint64_t>(network.share.rate);
+  }
   if (job.phase == Job::Phase::kRunning) {
-    status.advice = Advice(job.meter, job.granted_cores(), CacheOfferOf(rules, job, datasets));
+    status.advice = Advice(job.meter, job.granted_cores(), CacheOfferOf(rules, job, datasets),
+                           {network.share, network.bound_by_own_link()});
   }
   return status;
 }
@@ -103,8 +110,9 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
                               asked->spec.tenant == job.spec.tenant));
   };
   const auto datasets = ViewDatasets(state);
+  const LinkShares links(state);
   for (const auto& [id, job] : state.jobs()) {
-    status.jobs.push_back(Describe(rules.plan, job, whole(job), datasets));
+    status.jobs.push_back(Describe(rules.plan, job, whole(job), datasets, links.Of(id)));
   }
   status.datasets = DescribeDatasets(state, datasets);
   const bool passes = query.job.valid() && CheckSender(state, query.job, query.token).ok();

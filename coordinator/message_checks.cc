@@ -103,6 +103,7 @@ void MakeNamesPlain(wire::Body& body) {
     plain(job->name);
     plain(job->tenant);
     plain(job->group);
+    plain(job->rack);
     plain(job->version);
     plain(job->host.hostname);
     plain(job->host.boot_id);
@@ -110,6 +111,7 @@ void MakeNamesPlain(wire::Body& body) {
     plain(session->plan.name);
   } else if (auto* worker = std::get_if<wire::RegisterWorker>(&body)) {
     plain(worker->info.version);
+    plain(worker->info.rack);
     plain(worker->info.host.hostname);
     plain(worker->info.host.boot_id);
     for (wire::TierBytes& tier : worker->info.tiers) plain(tier.tier);

@@ -130,9 +130,13 @@ class Stepper {
       if (!old || old->leases == job.leases) continue;
       for (const auto& [worker, grant] : job.grants) touched.insert(worker);
     }
-    // Workers first: they should know a job before its trainer connects.
+    // Workers first: they should know a job before its trainer connects. Both states are in the order of
+    // ids: to look up ten thousand would take milliseconds.
+    auto earlier = before_.workers().begin();
     for (const auto& [id, worker] : after_->workers()) {
-      const Worker* old = before_.FindWorker(id);
+      while (earlier != before_.workers().end() && earlier->first < id) ++earlier;
+      const bool was_there = earlier != before_.workers().end() && earlier->first == id;
+      const Worker* old = was_there ? &earlier->second : nullptr;
       const bool told = old && old->jobs == worker.jobs && old->draining == worker.draining &&
                         !touched.contains(id);
       if (!told && (old || !worker.jobs.empty())) {
@@ -226,7 +230,9 @@ class Stepper {
                m.tenant,
                m.priority,
                m.group,
-               m.rank};
+               m.rank,
+               m.link_bytes_per_second,
+               m.rack};
     reply.job = add.job;
     reply.consumer = add.consumer;
     Answer(peer, std::move(reply));

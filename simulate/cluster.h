@@ -18,6 +18,10 @@ struct Cluster {
   // Hosts whose caches are apart: what one has read, the others read again. 1: one cache for all. GPUs,
   // cores and cache are divided over them equally.
   int cache_hosts = 1;
+  // Bytes/s that each host's network carries, each way. A job's GPUs are on hosts of `gpus_per_host`; the
+  // extra cores are on hosts that have as many cores as those.
+  double link = coordinator::kUnlimited;
+  int gpus_per_host = 8;
 
   bool shared_cache_first = false;  // see coordinator::Snapshot
 
@@ -25,6 +29,12 @@ struct Cluster {
   [[nodiscard]] int HostsOf(int job_gpus) const {
     const double each = static_cast<double>(gpus) / cache_hosts;
     return std::clamp(static_cast<int>(std::ceil(job_gpus / each - 1e-9)), 1, cache_hosts);
+  }
+  [[nodiscard]] double gpu_hosts() const {
+    return std::ceil(static_cast<double>(gpus) / gpus_per_host - 1e-9);
+  }
+  [[nodiscard]] double worker_hosts() const {
+    return std::ceil(extra_cores / (cpu_per_gpu * gpus_per_host) - 1e-9);
   }
   [[nodiscard]] double host_cores() const { return gpus * cpu_per_gpu; }
   [[nodiscard]] double cores() const { return host_cores() + extra_cores; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "simulate/divide_cache.h"
+#include "simulate/network.h"
 
 namespace headrace::simulate {
 
@@ -88,7 +89,30 @@ Snapshot Decider::MakeSnapshot(std::span<const RunningJob> jobs,
     snapshot.jobs.push_back(view);
   }
   for (const std::size_t d : local_) slots_[d] = -1;
+  BoundByNetwork(jobs, candidates, snapshot);
   return snapshot;
+}
+
+// Who does not run yet is taken to have its own hosts' links: it uses no other's now.
+void Decider::BoundByNetwork(std::span<const RunningJob> jobs,
+                             std::span<const std::size_t> candidates, Snapshot& snapshot) const {
+  if (std::isinf(cluster_.link)) return;
+  std::vector<NetworkUser> users;
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    const RunningJob& run = jobs[candidates[k]];
+    const coordinator::JobView& view = snapshot.jobs[k];
+    if (run.stage == Stage::kRunning)
+      users.push_back({view.gpus, view.terms, run.hit, kUnlimited, run.pinned_cores()});
+  }
+  const std::vector<coordinator::NetworkShare> shares = NetworkShares(cluster_, users);
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    const RunningJob& run = jobs[candidates[k]];
+    coordinator::JobView& view = snapshot.jobs[k];
+    const auto share =
+        run.stage == Stage::kRunning ? shares[next++] : OwnShare(cluster_, view.gpus);
+    view.most_cores = std::min(view.most_cores, CoresOfUse(view.terms, run.hit, share));
+  }
 }
 
 std::int32_t Decider::LocalDataset(std::size_t d, const CacheModel& cache, Snapshot& snapshot) {

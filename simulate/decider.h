@@ -32,6 +32,8 @@ class Decider {
   [[nodiscard]] coordinator::Snapshot MakeSnapshot(std::span<const RunningJob> jobs,
                                                    std::span<const std::size_t> candidates,
                                                    const CacheModel& cache, double pinned);
+  void BoundByNetwork(std::span<const RunningJob> jobs, std::span<const std::size_t> candidates,
+                      coordinator::Snapshot& snapshot) const;
   [[nodiscard]] std::int32_t LocalDataset(std::size_t dataset, const CacheModel& cache,
                                           coordinator::Snapshot& snapshot);
 

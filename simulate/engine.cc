@@ -8,6 +8,7 @@
 
 #include "simulate/decider.h"
 #include "simulate/divide_cache.h"
+#include "simulate/network.h"
 #include "simulate/running_job.h"
 
 namespace headrace::simulate {
@@ -103,7 +104,7 @@ class Engine {
   }
 
   void TakeCompletions() {
-    bool any = false;
+    bool any = false, stepped = false;
     for (const std::size_t i : running_) {
       RunningJob& job = jobs_[i];
       if (job.done()) {
@@ -114,12 +115,14 @@ class Engine {
         any = true;
       } else if (job.StepRamp()) {
         job.SetRate();
+        stepped = true;
         Watch(job, kPeriodsOfChange);
         changed_rates_ = true;
         ticks_ = 0;
         if (!scheduler_.has_controllers() || job.pinned()) Change();
       }
     }
+    if (stepped) ShareNetwork();
     if (!any) return;
     const auto done = [&](std::size_t i) { return jobs_[i].stage == Stage::kDone; };
     std::erase_if(running_, done);
@@ -278,6 +281,7 @@ class Engine {
       point.cores += job.busy_cores();
       point.granted_cores += job.cores;
       point.source_rate += coordinator::SourceRateFor(job.terms(), job.rate, job.hit);
+      if (cluster_.link < kUnlimited) point.network_rate += job.network_rate();
     }
     if (!outcome_.timeline.empty() && outcome_.timeline.back().time_s == now_) {
       outcome_.timeline.back() = point;
@@ -347,12 +351,27 @@ class Engine {
       job.source_rate = grant.source_rate;
       job.SetRate();
     }
+    ShareNetwork();
     if (mode_ == CacheMode::kJoint) {
       if (cache_.capacity() > 0) {
         cache_.SetQuotas(decision.datasets, decision.allocation.dataset_bytes);
       }
     } else if (cache_.capacity() > 0) {
       DivideTheCache();
+    }
+  }
+
+  void ShareNetwork() {
+    if (std::isinf(cluster_.link)) return;
+    std::vector<NetworkUser> users;
+    for (const std::size_t i : running_) {
+      const RunningJob& job = jobs_[i];
+      users.push_back({job.job().gpus, job.terms(), job.hit, job.cores, job.pinned_cores()});
+    }
+    const std::vector<coordinator::NetworkShare> shares = NetworkShares(cluster_, users);
+    for (std::size_t k = 0; k < running_.size(); ++k) {
+      jobs_[running_[k]].network = shares[k];
+      jobs_[running_[k]].SetRate();
     }
   }
 

@@ -32,12 +32,13 @@ struct Job {
   std::int32_t dataset = -1;  // position in Trace::datasets; -1: it reads nothing that is counted
   double sample_bytes = 0;    // read from the source
   double entry_bytes = 0;     // that a sample takes in the cache, in the form that is kept there
+  double sent_bytes = 0;      // that a sample takes on its way to the trainer
   std::vector<Ramp> ramp;
 
   [[nodiscard]] double samples() const { return iterations * batch; }
   [[nodiscard]] coordinator::Terms terms() const {
     return {batch / step_s, hit_core_s / batch, input_core_s / batch,
-            dataset < 0 ? 0 : sample_bytes};
+            dataset < 0 ? 0 : sample_bytes, sent_bytes};
   }
 };
 

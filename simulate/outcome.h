@@ -27,8 +27,9 @@ struct TimelinePoint {
   double cores = 0;        // computing
   double granted_cores = 0;
   double cached_bytes = 0;
-  double source_rate = 0;  // bytes/s
-  int waiting = 0;         // jobs
+  double source_rate = 0;   // bytes/s
+  double network_rate = 0;  // bytes/s between hosts, where links are known
+  int waiting = 0;          // jobs
 };
 
 // What the cache holds for a job, from `time_s` on.

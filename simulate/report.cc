@@ -61,6 +61,10 @@ std::string SummaryTable(const Setting& setting, const Summary& s) {
                                    : std::string(" as one, ")) +
           (cluster.source_rate < coordinator::kUnlimited ? Bytes(cluster.source_rate) + "/s"
                                                          : std::string("no limit")));
+  if (cluster.link < coordinator::kUnlimited) {
+    row("network", Bytes(cluster.link) + "/s each way, of each host" +
+                       Format(" of %d GPUs", cluster.gpus_per_host));
+  }
   std::string done = Format("%zu", s.jobs_done);
   if (s.jobs_refused > 0) done += Format(" (%zu ask for more GPUs than there are)", s.jobs_refused);
   row("jobs done", done);
@@ -112,6 +116,10 @@ std::string SummaryJson(const Setting& setting, const Summary& s) {
   } else {
     from["source_bytes_per_s"] = nullptr;
   }
+  if (cluster.link < coordinator::kUnlimited) {
+    from["link_bytes_per_s"] = cluster.link;
+    from["gpus_per_host"] = cluster.gpus_per_host;
+  }
   from["profile_cores"] = setting.profile_cores;
   from["all_separable"] = setting.all_separable;
   from["noise"] = setting.noise;
@@ -139,10 +147,12 @@ std::string JobsCsv(const Trace& trace, const Outcome& outcome) {
 
 std::string TimelineCsv(const Outcome& outcome) {
   std::string text =
-      "time_s,gpus,useful_gpus,cores,granted_cores,cached_bytes,source_bytes_per_s,waiting\n";
+      "time_s,gpus,useful_gpus,cores,granted_cores,cached_bytes,source_bytes_per_s,"
+      "network_bytes_per_s,waiting\n";
   for (const TimelinePoint& each : outcome.timeline) {
-    for (const double value : {each.time_s, each.gpus, each.useful_gpus, each.cores,
-                               each.granted_cores, each.cached_bytes, each.source_rate}) {
+    for (const double value :
+         {each.time_s, each.gpus, each.useful_gpus, each.cores, each.granted_cores,
+          each.cached_bytes, each.source_rate, each.network_rate}) {
       text += NumberText(value) + ',';
     }
     text += std::to_string(each.waiting) + '\n';

@@ -94,7 +94,7 @@ TEST(Report, TheTableSpeaksOfRefusedJobs) {
 TEST(Report, RowsForJobsAndTime) {
   const Example e;
   EXPECT_THAT(JobsCsv(e.trace, e.outcome), HasSubstr("\nj3,,1,1,5,6,105,100,0,0,4,0\n"));
-  EXPECT_THAT(TimelineCsv(e.outcome), HasSubstr("\n55,1,0.5,2,3,0,0,0\n"));
+  EXPECT_THAT(TimelineCsv(e.outcome), HasSubstr("\n55,1,0.5,2,3,0,0,0,0\n"));
 }
 
 TEST(Report, RowsForTheCache) {

@@ -21,6 +21,7 @@ RunningJob::RunningJob(const Job& job, std::size_t position, const Cluster& clus
   const std::vector<coordinator::CacheHost> hosts(
       static_cast<std::size_t>(cluster.HostsOf(job.gpus)));
   const double fair_hit = coordinator::HitShare(share * cluster.cache_bytes, dataset_bytes, hosts);
+  // Cores in proportion to its GPUs are those of its own hosts: nothing crosses the network.
   fair_rate_ = Throughput(job.terms(), fair_cores_, fair_hit, share * cluster.source_rate);
   StepRamp();
 }
@@ -34,6 +35,7 @@ void RunningJob::SetTerms(double factor) {
   pinned_cores_ = std::min(fair_cores_, cost * full_rate_);
   if (cost > 0) terms_.ready_rate = std::min(full_rate_, pinned_cores_ / cost);
   terms_.miss_cost = terms_.hit_cost = 0;
+  terms_.sent_bytes = 0;
 }
 
 double RunningJob::busy_cores() const {
@@ -82,8 +84,9 @@ bool RunningJob::Observe(double period_s, double noise, Random& random) {
   sample.wait_s = std::max(0.0, period_s - rate / terms_.ready_rate * period_s);
   const Terms without_cores{terms_.ready_rate, 0, 0, terms_.miss_bytes};
   const double by_source = Throughput(without_cores, 0, hit, source_rate);
-  // If the source is as slow as the cores, more cores would cure nothing.
-  if (rate < by_source * (1 - 1e-9)) sample.cores_wait_s = sample.wait_s;
+  const double by_others = std::min(by_source, NetworkThroughput(terms_, hit, network));
+  // If the source or the network is as slow as the cores, more cores would cure nothing.
+  if (rate < by_others * (1 - 1e-9)) sample.cores_wait_s = sample.wait_s;
   sample.granted_cores = cores;
   sample.hit = hit;
   Terms measured = terms_;

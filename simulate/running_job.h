@@ -33,7 +33,11 @@ class RunningJob {
   [[nodiscard]] double busy_cores() const;
 
   // Sets the samples/s that follow from what is granted.
-  void SetRate() { rate = coordinator::Throughput(terms_, cores, hit, source_rate); }
+  void SetRate() { rate = coordinator::Throughput(terms_, cores, hit, source_rate, network); }
+  // Bytes/s from other hosts.
+  [[nodiscard]] double network_rate() const {
+    return coordinator::NetworkRateFor(terms_, rate, hit, network.own_cores);
+  }
   // Seconds, at the present rate, until it is done or its ramp steps.
   [[nodiscard]] double NextEvent() const;
   // Moves on by `dt` seconds at the present rate.
@@ -54,6 +58,7 @@ class RunningJob {
   double cores = 0;
   double source_rate = 0;
   double hit = 0;
+  coordinator::NetworkShare network;
   double rate = 0;       // samples/s
   Reading reading;       // for a job with a data set
   int periods_left = 0;  // to observe before it counts as settled

@@ -20,10 +20,28 @@ double CostPerSample(const Terms& terms, double hit) {
 
 double SourceBytesPerSample(const Terms& terms, double hit) { return (1 - hit) * terms.miss_bytes; }
 
-double Throughput(const Terms& terms, double cores, double hit, double source_rate) {
+double NetworkThroughput(const Terms& terms, double hit, const NetworkShare& network) {
+  if (terms.sent_bytes <= 0 || std::isinf(network.rate)) return kUnlimited;
+  return Quotient(network.own_cores, CostPerSample(terms, hit)) +
+         std::max(0.0, network.rate) / terms.sent_bytes;
+}
+
+double CoresOfUse(const Terms& terms, double hit, const NetworkShare& network) {
+  if (terms.sent_bytes <= 0 || std::isinf(network.rate)) return kUnlimited;
+  return network.own_cores +
+         std::max(0.0, network.rate) / terms.sent_bytes * CostPerSample(terms, hit);
+}
+
+double NetworkRateFor(const Terms& terms, double rate, double hit, double own_cores) {
+  const double own = Quotient(own_cores, CostPerSample(terms, hit));
+  return rate > own ? (rate - own) * terms.sent_bytes : 0;
+}
+
+double Throughput(const Terms& terms, double cores, double hit, double source_rate,
+                  const NetworkShare& network) {
   const double cost = CostPerSample(terms, hit);
   const double bytes = SourceBytesPerSample(terms, hit);
-  double rate = terms.ready_rate;
+  double rate = std::min(terms.ready_rate, NetworkThroughput(terms, hit, network));
   if (cost > 0) rate = std::min(rate, Quotient(cores, cost));
   if (bytes > 0) rate = std::min(rate, Quotient(source_rate, bytes));
   return rate;

@@ -40,6 +40,52 @@ TEST(Estimator, TheInversesAreInverse) {
   }
 }
 
+// 600 kB a sample over 60 MB/s are 100 samples/s.
+constexpr Terms kSends{1000, 0.001, 0.01, 1e5, 6e5};
+
+TEST(Estimator, TheNetworkCarriesWhatTheOwnHostDoesNotMake) {
+  EXPECT_DOUBLE_EQ(Throughput(kSends, 10, 0, kUnlimited, {6e7, 0}), 100);
+  EXPECT_DOUBLE_EQ(Throughput(kSends, 10, 0, kUnlimited, {6e7, 2}), 300) << "200 on the own host";
+  EXPECT_DOUBLE_EQ(Throughput(kSends, 2, 0, kUnlimited, {6e7, 8}), 200) << "the cores bind";
+  EXPECT_DOUBLE_EQ(Throughput(kSends, 10, 0, 1e6, {6e7, 2}), 10) << "the source binds";
+  EXPECT_DOUBLE_EQ(Throughput(kSends, 10, 0, kUnlimited, {1e12, 0}), 1000);
+  EXPECT_DOUBLE_EQ(Throughput(kSends, 10, 0, kUnlimited, {0, 0}), 0);
+  EXPECT_DOUBLE_EQ(Throughput(kSends, 10, 0, kUnlimited), 1000) << "no link is known";
+  EXPECT_DOUBLE_EQ(Throughput(kJob, 11, 0, kUnlimited, {1, 0}), 1000) << "nothing is measured";
+}
+
+TEST(Estimator, CoresOfUseAreThoseWhoseSamplesArrive) {
+  EXPECT_DOUBLE_EQ(CoresOfUse(kSends, 0, {6e7, 2}), 3);
+  EXPECT_DOUBLE_EQ(CoresOfUse(kSends, 1, {6e7, 2}), 2.1) << "hits are cheap, and as large";
+  EXPECT_DOUBLE_EQ(CoresOfUse(kSends, 0, {}), kUnlimited);
+  EXPECT_DOUBLE_EQ(CoresOfUse(kJob, 0, {6e7, 2}), kUnlimited);
+}
+
+TEST(Estimator, MoreOfTheNetworkIsNeverSlowerAndMoreCoresThanOfUseNeverFaster) {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const auto real = [&](double low, double high) {
+      return std::uniform_real_distribution<double>(low, high)(rng);
+    };
+    const Terms terms{real(10, 1e4), real(1e-5, 1e-3), real(1e-3, 1e-1), 0, real(1e3, 1e6)};
+    const double hit = real(0, 1), cores = real(0, 50);
+    const NetworkShare share{real(0, 1e9), real(0, 10)};
+    const double rate = Throughput(terms, cores, hit, kUnlimited, share);
+    EXPECT_GE(Throughput(terms, cores, hit, kUnlimited, {share.rate * 1.5, share.own_cores}), rate);
+    EXPECT_GE(Throughput(terms, cores, hit, kUnlimited, {share.rate, share.own_cores + 1}), rate);
+    const double most = CoresOfUse(terms, hit, share);
+    const double best = Throughput(terms, most, hit, kUnlimited, share);
+    EXPECT_NEAR(Throughput(terms, most * 2, hit, kUnlimited, share), best, 1e-9 * best);
+    // What crosses for that rate is what there is, and no more.
+    const double sent = NetworkRateFor(terms, best, hit, share.own_cores);
+    EXPECT_LE(sent, share.rate * (1 + 1e-9));
+    if (best < terms.ready_rate) {
+      EXPECT_NEAR(sent, share.rate, 1e-6 * share.rate + 1e-3);
+    }
+  }
+}
+
 // Compares the least-recently-used curve with a real cache that is read in fresh random order.
 TEST(Estimator, LruCurveIsWhatACacheDoes) {
   std::mt19937 rng(20260101);

@@ -1,14 +1,20 @@
 #include "coordinator/placement/placement.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "coordinator/placement/free_workers.h"
+#include "coordinator/placement/link_ledger.h"
+
 namespace headrace::coordinator {
 namespace {
+
+// Workers that are passed over for one job, because no millicore of it fits their links.
+constexpr std::size_t kMostPassed = 64;
 
 class Placer {
  public:
@@ -17,12 +23,14 @@ class Placer {
         workers_(workers),
         placed_(jobs.size()),
         need_(jobs.size()),
-        guess_(jobs.size(), 0) {
+        guess_(jobs.size(), 0),
+        links_(jobs, workers),
+        free_(workers) {
     for (std::size_t w = 0; w < workers_.size(); ++w) {
       by_id_[workers_[w].worker] = w;
       by_host_[workers_[w].host].push_back(w);
       left_.push_back(workers_[w].millicores);
-      if (left_[w] > 0 && InPool(w)) free_.emplace(left_[w], w);
+      if (left_[w] > 0 && InPool(w)) free_.Add(w, left_[w]);
     }
     users_.assign(workers_.size(), 0);
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
@@ -65,19 +73,36 @@ class Placer {
   void Take(std::size_t j, std::size_t w, std::int64_t most) {
     if (left_[w] <= 0 || need_[j] <= 0) return;
     const WorkerId id = workers_[w].worker;
-    const auto held = placed_[j].find(id);
-    const bool is_new = held == placed_[j].end();
-    const auto amount =
-        static_cast<std::int32_t>(std::min({need_[j], std::int64_t{left_[w]}, most}));
-    if (amount <= 0 || (is_new && amount < kLeastMillicores && amount < jobs_[j].millicores))
-      return;
-    if (is_new && !MayHoldMore(j)) return;
-    free_.erase({left_[w], w});
+    const bool is_new = !placed_[j].contains(id);
+    const std::int64_t wanted = std::min({need_[j], std::int64_t{left_[w]}, most});
+    const std::int64_t carried = links_.Most(j, w);
+    const auto amount = static_cast<std::int32_t>(std::min(wanted, carried));
+    if (amount <= 0 || (is_new && !MayBegin(j, w, amount, carried))) return;
+    const bool was_full = links_.IsFull(w);
+    if (!was_full && InPool(w)) free_.Remove(w, left_[w]);
     left_[w] -= amount;
     need_[j] -= amount;
-    if (left_[w] > 0 && InPool(w)) free_.emplace(left_[w], w);
+    links_.Take(j, w, amount);
+    if (left_[w] > 0 && InPool(w) && !was_full) free_.Add(w, left_[w]);
+    if (!was_full && links_.IsFull(w)) LeaveOut(workers_[w].host);
     if (is_new) ++users_[w];
     placed_[j][id] += amount;
+  }
+  // `carried`: by the links, of which `amount` is a part.
+  [[nodiscard]] bool MayBegin(std::size_t j, std::size_t w, std::int32_t amount,
+                              std::int64_t carried) const {
+    if (!MayHoldMore(j)) return false;
+    if (amount >= std::min<std::int64_t>(kLeastMillicores, jobs_[j].millicores)) return true;
+    if (carried < kLeastMillicores) return !links_.IsFull(w) && !links_.IsFullFor(j);
+    const auto held = jobs_[j].held.find(workers_[w].worker);
+    return held != jobs_[j].held.end() && held->second.millicores > 0 &&
+           amount >= held->second.millicores;
+  }
+  // Jobs of other hosts begin no lease there any more.
+  void LeaveOut(const std::string& host) {
+    for (const std::size_t w : by_host_.at(host)) {
+      if (left_[w] > 0 && InPool(w)) free_.Remove(w, left_[w]);
+    }
   }
   [[nodiscard]] bool MayHoldMore(std::size_t j) const {
     const std::int32_t most = jobs_[j].most_workers;
@@ -92,33 +117,44 @@ class Placer {
     return !workers_[w].local && !workers_[w].home_only;
   }
 
+  // A worker with lanes: its position, the least of its lease, and the millicores above that.
+  struct HeldLane {
+    std::size_t worker;
+    std::int64_t base, above;
+  };
+  // A link may have made a lease smaller than the least.
+  static std::int32_t BaseOf(const HeldLease& lease) {
+    return lease.millicores > 0 ? std::min(lease.millicores, kLeastMillicores) : kLeastMillicores;
+  }
   // Makes all leases smaller, each by the same part of what it has above the least lease.
   void KeepLanes(std::size_t j) {
     if (!jobs_[j].lanes_stay) return;
-    std::vector<std::pair<std::size_t, std::int64_t>> held;  // position, millicores above the least
-    std::int64_t all = 0, known = 0;
+    std::vector<HeldLane> held;
+    std::int64_t bases = 0, all = 0, known = 0;
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
       if (at == by_id_.end() || !MayUse(j, at->second)) continue;
-      held.emplace_back(at->second, std::max(lease.millicores - kLeastMillicores, 0));
-      all += held.back().second;
+      const std::int32_t base = BaseOf(lease);
+      held.push_back({at->second, base, std::max(lease.millicores - base, 0)});
+      bases += base;
+      all += held.back().above;
       known += lease.millicores;
     }
     if (held.empty() || jobs_[j].millicores <= 0) return;
     const auto count = static_cast<std::int64_t>(held.size());
-    const std::int64_t granted = std::max<std::int64_t>(need_[j] - count * kLeastMillicores, 0);
+    const std::int64_t granted = std::max<std::int64_t>(need_[j] - bases, 0);
     if (known == 0) {  // a coordinator that has just begun
-      for (auto& [w, above] : held) above = granted / count;
+      for (HeldLane& each : held) each.above = granted / count;
       all = granted / count * count;
     }
     const std::int64_t kept = std::min(granted, all);
     std::int64_t seen = 0;
-    for (const auto& [w, above] : held) {
+    for (const auto& [w, base, above] : held) {
       // Takes the difference of two rounded sums; all differences together are `kept`.
       const std::int64_t begin = all > 0 ? seen * kept / all : 0;
       seen += above;
       const std::int64_t end = all > 0 ? seen * kept / all : 0;
-      Take(j, w, static_cast<std::int32_t>(kLeastMillicores + end - begin));
+      Take(j, w, base + end - begin);
     }
   }
 
@@ -160,13 +196,23 @@ class Placer {
         if (InPool(w)) Take(j, w, need_[j]);
       }
     }
-    while (need_[j] > 0 && !free_.empty() && MayHoldMore(j)) {
-      const bool fits = need_[j] <= free_.rbegin()->first;
-      // Chooses the smallest that covers the need, or the largest; of equal ones the first.
-      const auto least = fits ? static_cast<std::int32_t>(need_[j]) : free_.rbegin()->first;
+    std::function<bool(std::size_t)> carries;
+    if (links_.limited()) {
+      carries = [&](std::size_t w) { return links_.Most(j, w) >= need_[j]; };
+    }
+    std::vector<std::size_t> passed;  // their links carry none of its samples
+    while (need_[j] > 0 && MayHoldMore(j) && !links_.IsSpent(j)) {
+      const auto w = free_.Choose(need_[j], jobs_[j].rack, carries);
+      if (!w) break;
       const std::int64_t before = need_[j];
-      Take(j, free_.lower_bound({least, 0})->second, need_[j]);
-      if (need_[j] == before) break;
+      Take(j, *w, need_[j]);
+      if (need_[j] != before) continue;
+      if (links_.Most(j, *w) >= need_[j] || passed.size() >= kMostPassed) break;
+      passed.push_back(*w);
+      free_.Remove(*w, left_[*w]);
+    }
+    for (const std::size_t w : passed) {
+      if (!links_.IsFull(w)) free_.Add(w, left_[w]);
     }
   }
 
@@ -210,7 +256,9 @@ class Placer {
     if (jobs_[j].millicores <= 0 || !placed_[j].empty()) return;
     const auto rank = [&](std::size_t w) {
       const bool held = jobs_[j].held.contains(workers_[w].worker);
-      return std::tuple(!held, workers_[w].host != jobs_[j].host, users_[w], w);
+      const bool elsewhere = workers_[w].host != jobs_[j].host;
+      const bool other_rack = elsewhere && workers_[w].rack != jobs_[j].rack;
+      return std::tuple(!held, elsewhere, elsewhere && links_.IsFull(w), other_rack, users_[w], w);
     };
     std::optional<std::size_t> best;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
@@ -224,11 +272,12 @@ class Placer {
   const std::vector<PlacementJob>& jobs_;
   const std::vector<PlacementWorker>& workers_;
   std::vector<Leases> placed_;
-  std::vector<std::int64_t> need_;                       // by job, not placed yet
-  std::vector<std::int64_t> guess_;                      // by job, of each lease; 0: they are known
-  std::vector<std::int32_t> left_;                       // by worker
-  std::vector<std::int32_t> users_;                      // leases by worker
-  std::set<std::pair<std::int32_t, std::size_t>> free_;  // (left, worker), left > 0
+  std::vector<std::int64_t> need_;   // by job, not placed yet
+  std::vector<std::int64_t> guess_;  // by job, of each lease; 0: they are known
+  LinkLedger links_;
+  std::vector<std::int32_t> left_;   // by worker
+  std::vector<std::int32_t> users_;  // leases by worker
+  FreeWorkers free_;  // those of the pool with something left, and a link that is not full
   std::unordered_map<WorkerId, std::size_t> by_id_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_host_;
 };

@@ -14,6 +14,7 @@ namespace headrace::coordinator {
 namespace {
 
 constexpr double kLittle = 0.02;  // share of time that is not worth a core
+constexpr double kNear = 0.1;     // of what the network carries: more cores are not worth it
 
 std::string Percent(double share) {
   return std::to_string(std::lround(100 * std::clamp(share, 0.0, 1.0))) + "%";
@@ -32,15 +33,16 @@ double Curable(const TimeShares& times) {
 }  // namespace
 
 Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
-                        double granted_cores) {
+                        double granted_cores, double most_rate) {
   if (times.all() <= 0 || terms.ready_rate <= 0 || Curable(times) < kLittle * times.all()) {
     return {0, times.all() > 0 ? times.wait() / times.all() : 0};
   }
   // Uses the observed speed of the cores, which may be slower than the metered cost says.
   const double rate = terms.ready_rate * times.step / times.all();
+  if (rate >= most_rate * (1 - kNear)) return {0, times.wait() / times.all()};
   const double cost = CostPerSample(terms, hit);
   const double seen = granted_cores > 0 && rate > 0 ? std::max(cost, granted_cores / rate) : cost;
-  const double need = terms.ready_rate * (1 - kLittle) * seen;
+  const double need = std::min(terms.ready_rate * (1 - kLittle), most_rate) * seen;
   double more = need - granted_cores;
   if (more <= 0) return {0, times.wait() / times.all()};
   more = more < 1 ? std::ceil(more * 10) / 10 : std::ceil(more);
@@ -48,7 +50,7 @@ Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
   const double per_step = 1 / terms.ready_rate;
   const double other = (times.wait() - Curable(times)) / std::max(times.step, 1e-9) * per_step;
   const double made = seen / (granted_cores + more);
-  const double sample = std::max(per_step, made) + other;
+  const double sample = std::max({per_step, made, 1 / most_rate}) + other;
   return {more, 1 - per_step / sample};
 }
 
@@ -123,18 +125,23 @@ double PriceOf(double cores, double now, double then) {
   return cores / std::max(1e-9, std::log(SpeedUp(now, then)));
 }
 
-std::vector<Cure> CuresOf(const JobMeter& meter, double granted_cores, const CacheOffer& offer) {
+std::vector<Cure> CuresOf(const JobMeter& meter, double granted_cores, const CacheOffer& offer,
+                          const NetworkOffer& network) {
   const TimeShares& times = meter.times();
   const double now = times.wait() / times.all();
   std::vector<Cure> cures;
-  const Prediction cores = PredictCores(meter.measured(), times, meter.hit(), granted_cores);
+  const Prediction cores = PredictCores(meter.measured(), times, meter.hit(), granted_cores,
+                                        NetworkBound(meter.measured(), meter.hit(), network));
   if (cores.cores > 0) {
     cures.push_back({CoresText(cores.cores), cores.wait_share, "",
                      PriceOf(cores.cores, now, cores.wait_share)});
   }
-  const CachePrediction cache =
-      PredictCache(meter.measured(), times, meter.hit(), granted_cores, offer);
-  if (cache.bytes > 0) {
+  CachePrediction cache = PredictCache(meter.measured(), times, meter.hit(), granted_cores, offer);
+  // What is cached crosses the network all the same.
+  const double most_rate = NetworkBound(meter.measured(), cache.hit, network);
+  cache.wait_share =
+      std::max(cache.wait_share, 1 - std::min(1.0, most_rate / meter.measured().ready_rate));
+  if (cache.bytes > 0 && SpeedUp(now, cache.wait_share) >= 1 + kLittle) {
     std::string what = BytesText(cache.bytes) + " more of cache";
     if (!cache.free) {
       what += ", which its workers lack (--cache, --cache-tier),";
@@ -182,7 +189,8 @@ CachePrediction PredictCache(const Terms& terms, const TimeShares& times, double
   return full;
 }
 
-std::string Advice(const JobMeter& meter, double granted_cores, const CacheOffer& offer) {
+std::string Advice(const JobMeter& meter, double granted_cores, const CacheOffer& offer,
+                   const NetworkOffer& network) {
   const TimeShares& times = meter.times();
   if (times.all() <= 0) return "";
   const double all = times.all();
@@ -208,13 +216,17 @@ std::string Advice(const JobMeter& meter, double granted_cores, const CacheOffer
     text += "; its cache is filling: it answers " + Percent(meter.hit()) + " of the reads, later " +
             Percent(full.hit) + ", which cuts it to " + Percent(full.wait_share);
   }
-  const std::vector<Cure> cures = CuresOf(meter, granted_cores, offer);
+  const std::vector<Cure> cures = CuresOf(meter, granted_cores, offer, network);
   for (std::size_t i = 0; i < cures.size(); ++i) {
     text += (i == 0 ? "; " : ", or ") + cures[i].what + (i == 0 ? " would cut it to " : " to ") +
             Percent(cures[i].wait_share) + cures[i].when;
   }
+  const std::string binds = NetworkText(meter, network);
   if (!cures.empty()) {
-    return text;
+    const bool later = NetworkBound(meter.measured(), meter.hit(), network) < kUnlimited;
+    return later ? text + "; then " + binds : text;
+  } else if (!binds.empty()) {
+    text += "; " + binds;
   } else if (times.limited > kLittle * all) {
     text += "; its limit of the source holds it back";
   } else {

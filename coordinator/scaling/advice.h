@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coordinator/scaling/job_meter.h"
+#include "coordinator/scaling/network_advice.h"
 
 namespace headrace::coordinator {
 
@@ -13,9 +14,10 @@ struct Prediction {
   double wait_share = 0;  // part of the trainer's time, 0..1, with these cores
 };
 // The least number of whole cores (of tenths below one) that brings the waiting for cores under 2%
-// of the trainer's time. `granted_cores`: in force now.
+// of the trainer's time, or near to `most_rate`, if no more samples/s than that arrive.
+// `granted_cores`: in force now.
 [[nodiscard]] Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
-                                      double granted_cores);
+                                      double granted_cores, double most_rate = kUnlimited);
 
 // What caches have, and could have, for the data set of a job. Bytes.
 struct CacheOffer {
@@ -46,8 +48,9 @@ constexpr double kBytesPerCore = 4e9;
 
 // One sentence for people: "waits 41%: 30% decode, 8% network, 3% copy; 6 more cores would cut it
 // to 2%". Cache and cores are both named where both help. The one that costs less for what it cuts is
-// first; a free cache costs nothing. Empty when nothing is known yet.
+// first; a free cache costs nothing. Neither is named beyond what the network carries. Empty when
+// nothing is known yet.
 [[nodiscard]] std::string Advice(const JobMeter& meter, double granted_cores,
-                                 const CacheOffer& offer = {});
+                                 const CacheOffer& offer = {}, const NetworkOffer& network = {});
 
 }  // namespace headrace::coordinator

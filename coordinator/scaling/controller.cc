@@ -59,6 +59,7 @@ Move Controller::Observe(const Sample& period, const Terms& measured) {
   const Needs needs = NeedsAt(period.hit);
   // The same terms need other cores if the cache has filled meanwhile.
   demand_.cores = CoresFor(demand_.terms, demand_.terms.ready_rate, period.hit);
+  demand_.terms.sent_bytes = measured.sent_bytes;  // no cost of cores
   const bool in_full = period.granted_cores >= kInFull * demand_.cores;
   provided_ = in_full ? provided_ + 1 : 0;
   // The formula says that there is enough, but the trainer waits.

@@ -76,7 +76,11 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
     if (old == last_.end() && Seconds(load.stall_ns, 0) + Seconds(load.step_ns, 0) > kMiddle) {
       continue;
     }
-    const Totals growth = Growth(load, old == last_.end() ? wire::SessionLoad{} : old->second);
+    const wire::SessionLoad before = old == last_.end() ? wire::SessionLoad{} : old->second;
+    const Totals growth = Growth(load, before);
+    sent_.Add(growth.samples, Count(load.shm_bytes, before.shm_bytes),
+              Count(load.tcp_bytes, before.tcp_bytes),
+              Count(load.received_bytes, before.received_bytes));
     period_.samples += growth.samples;
     Add(period_.times, growth.times);
     period_.hits += growth.hits;
@@ -98,6 +102,8 @@ Move JobMeter::EndPeriod(double granted_cores) {
   period_.times.limited += std::exchange(limited_, 0);
   if (!reported_ || period_.samples <= 0) return Move::kHold;
   const double keep = std::exp2(-1 / kHalfLife);
+  sent_.EndPeriod(keep);
+  measured_.sent_bytes = sent_.each();
   const auto blend = [&](double& sum, double now) { sum = sum * keep + now; };
   // A path that is not taken keeps its account: after hours of decay it would have no digits left.
   if (period_.hits > 0) {

@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
 #include "coordinator/scaling/controller.h"
+#include "coordinator/scaling/sent_bytes.h"
 #include "schemas/wire/control.h"
 
 namespace headrace::coordinator {
@@ -58,6 +59,7 @@ class JobMeter {
   [[nodiscard]] const Demand& demand() const { return controller_.demand(); }
   [[nodiscard]] double hit() const { return hit_; }  // share of reads, of late
   [[nodiscard]] const SourceReads& reads() const { return reads_; }
+  [[nodiscard]] const SentBytes& sent() const { return sent_; }
   [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
   [[nodiscard]] const TimeShares& times() const { return times_; }  // times of the last period
 
@@ -74,6 +76,7 @@ class JobMeter {
   static Totals Growth(const wire::SessionLoad& now, const wire::SessionLoad& before);
 
   std::unordered_map<SessionId, wire::SessionLoad> last_;
+  SentBytes sent_;
   Totals period_;       // so far; goes on until a sample was delivered
   double limited_ = 0;  // seconds, since the last period's end
   bool reported_ = false;

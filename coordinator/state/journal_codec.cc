@@ -75,7 +75,9 @@ struct Encoder {
             {"tenant", u.tenant},
             {"priority", u.priority},
             {"group", u.group},
-            {"rank", u.rank}};
+            {"rank", u.rank},
+            {"link_bytes_per_second", u.link_bytes_per_second},
+            {"rack", u.rack}};
   }
   Json operator()(const MarkJobLost& u) const { return Id("job_lost", "job", u.job.value); }
   Json operator()(const ReviveJob& u) const { return Id("revive_job", "job", u.job.value); }
@@ -113,6 +115,8 @@ struct Encoder {
             {"tiers", Encode(u.info.tiers)},
             {"local", u.info.local},
             {"share_from_bytes", u.info.share_from_bytes},
+            {"link_bytes_per_second", u.info.link_bytes_per_second},
+            {"rack", u.info.rack},
             {"version", u.info.version}};
   }
   Json operator()(const MarkWorkerLost& u) const {
@@ -203,7 +207,9 @@ Update DecodeFields(const std::string& type, const Json& j) {
                   j.value("tenant", ""),
                   j.value("priority", 0),
                   j.value("group", ""),
-                  j.value("rank", -1)};
+                  j.value("rank", -1),
+                  j.value("link_bytes_per_second", std::uint64_t{0}),
+                  j.value("rack", "")};
   }
   if (type == "job_lost") return MarkJobLost{job()};
   if (type == "revive_job") return ReviveJob{job()};
@@ -243,6 +249,8 @@ Update DecodeFields(const std::string& type, const Json& j) {
     if (const auto tiers = j.find("tiers"); tiers != j.end()) u.info.tiers = DecodeTiers(*tiers);
     u.info.local = j.value("local", false);
     u.info.share_from_bytes = j.value("share_from_bytes", u.info.share_from_bytes);
+    u.info.link_bytes_per_second = j.value("link_bytes_per_second", std::uint64_t{0});
+    u.info.rack = j.value("rack", "");
     return u;
   }
   if (type == "worker_lost") return MarkWorkerLost{worker()};

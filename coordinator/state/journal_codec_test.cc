@@ -25,9 +25,9 @@ class Draw {
 
   void Fill(AddJob& u) {
     auto& [job, consumer, token, name, host, version, wanted_workers, cache_bytes, opened_ms,
-           tenant, priority, group, rank] = u;
+           tenant, priority, group, rank, link_bytes_per_second, rack] = u;
     All(job, consumer, token, name, host, version, wanted_workers, cache_bytes, opened_ms, tenant,
-        priority, group, rank);
+        priority, group, rank, link_bytes_per_second, rack);
   }
   void Fill(MarkJobLost& u) { One(u); }
   void Fill(ReviveJob& u) { One(u); }
@@ -89,10 +89,10 @@ class Draw {
   void Fill(wire::WorkerInfo& info) {
     // A worker's own words have no pass, and the journal none.
     auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers, pass,
-           share_from_bytes, millicores] = info;
+           share_from_bytes, millicores, link_bytes_per_second, rack] = info;
     pass.clear();
     All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers,
-        share_from_bytes, millicores);
+        share_from_bytes, millicores, link_bytes_per_second, rack);
   }
   void Fill(wire::BadSample& sample) {
     auto& [data_set, row, name, cause, times, held_back] = sample;

@@ -30,6 +30,8 @@ struct AddJob {
   std::int32_t priority = 0;
   std::string group;
   std::int32_t rank = -1;
+  std::uint64_t link_bytes_per_second = 0;  // as wire::OpenJob's
+  std::string rack = {};
   friend bool operator==(const AddJob&, const AddJob&) = default;
 };
 // Marks the job lost and frees its leases.

@@ -39,6 +39,9 @@ struct WorkerOptions {
   std::int32_t source_requests = 512;
   // Cached samples that take less are not asked of other workers: see CacheLease.
   std::uint64_t share_from_bytes = std::uint64_t{64} << 10;
+  std::uint64_t link_bytes_per_second =
+      0;                         // of this host's network, each way; 0: no limit is known
+  std::string rack;              // hosts of one rack have the same; empty: not known
   std::int32_t io_threads = 16;  // most threads that wait for files
   StageRules stages = {};
   // What the process may use of this host's memory, cache and all, but without the Python processes of

@@ -39,13 +39,15 @@ struct OpenJob {
                       // same job
   std::string name;   // for people: "train.py"
   HostIdentity host;
-  std::string version;              // client's release, "0.1.0"
-  std::int32_t wanted_workers = 0;  // 0: as many as there are
-  std::uint64_t cache_bytes = 0;    // at most, on each worker; 0: no cache; kNoCacheBound
-  std::string tenant;               // its quota and weight count; empty: the default tenant
-  std::int32_t priority = 0;        // a higher one is served first
-  std::string group;                // ranks of one program have the same; empty: alone
-  std::int32_t rank = -1;           // in the group; -1: not known
+  std::string version;                      // client's release, "0.1.0"
+  std::int32_t wanted_workers = 0;          // 0: as many as there are
+  std::uint64_t cache_bytes = 0;            // at most, on each worker; 0: no cache; kNoCacheBound
+  std::string tenant;                       // its quota and weight count; empty: the default tenant
+  std::int32_t priority = 0;                // a higher one is served first
+  std::string group;                        // ranks of one program have the same; empty: alone
+  std::int32_t rank = -1;                   // in the group; -1: not known
+  std::uint64_t link_bytes_per_second = 0;  // of its host's network, each way; 0: no limit is known
+  std::string rack;                         // hosts of one rack have the same; empty: not known
   friend bool operator==(const OpenJob&, const OpenJob&) = default;
 };
 struct JobOpened {
@@ -105,9 +107,11 @@ struct WorkerInfo {
   std::vector<TierBytes> tiers;   // budgets; none: an older worker, with one of cache_bytes
   std::string pass;  // set by the coordinator for one job's trainer (base/pass/pass.h); empty: none
   std::uint64_t share_from_bytes = std::uint64_t{64}
-                                   << 10;  // jobs with smaller cache entries share
-                                           // none with peers
-  std::uint32_t millicores = 0;            // CPU time that it may use; 0: all of `cores`
+                                   << 10;   // jobs with smaller cache entries share
+                                            // none with peers
+  std::uint32_t millicores = 0;             // CPU time that it may use; 0: all of `cores`
+  std::uint64_t link_bytes_per_second = 0;  // of its host's network, each way; 0: no limit is known
+  std::string rack;                         // hosts of one rack have the same; empty: not known
   // Cores' worth of CPU time. A container may have a part of one.
   [[nodiscard]] double usable_cores() const {
     return millicores > 0 ? std::min<double>(cores, millicores / 1000.0) : cores;

@@ -11,8 +11,10 @@ Offset<fb::OpenJob> Write(Builder& b, const OpenJob& v) {
   const auto version = WriteText(b, v.version);
   const auto tenant = WriteText(b, v.tenant);
   const auto group = WriteText(b, v.group);
+  const auto rack = WriteText(b, v.rack);
   return fb::CreateOpenJob(b, v.request, token, name, host, version, v.wanted_workers,
-                           v.cache_bytes, tenant, v.priority, group, v.rank);
+                           v.cache_bytes, tenant, v.priority, group, v.rank,
+                           v.link_bytes_per_second, rack);
 }
 
 OpenJob Read(Reader& r, const fb::OpenJob* v) {
@@ -26,7 +28,9 @@ OpenJob Read(Reader& r, const fb::OpenJob* v) {
           .tenant = r.Text(v->tenant()),
           .priority = v->priority(),
           .group = r.Text(v->group()),
-          .rank = v->rank()};
+          .rank = v->rank(),
+          .link_bytes_per_second = v->link_bytes_per_second(),
+          .rack = r.Text(v->rack())};
 }
 
 Offset<fb::JobOpened> Write(Builder& b, const JobOpened& v) {

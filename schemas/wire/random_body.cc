@@ -99,7 +99,9 @@ WorkerInfo RandomBody::Worker() {
           .tiers = TierBytesList(),
           .pass = Text(),
           .share_from_bytes = Number(),
-          .millicores = static_cast<std::uint32_t>(Count())};
+          .millicores = static_cast<std::uint32_t>(Count()),
+          .link_bytes_per_second = Number(),
+          .rack = Text()};
 }
 
 JobUsage RandomBody::Usage() {
@@ -274,7 +276,9 @@ Body RandomBody::MakeControl(std::size_t index) {
                      .tenant = Text(),
                      .priority = static_cast<std::int32_t>(Signed()),
                      .group = Text(),
-                     .rank = static_cast<std::int32_t>(Signed())};
+                     .rank = static_cast<std::int32_t>(Signed()),
+                     .link_bytes_per_second = Number(),
+                     .rack = Text()};
     case 2:
       return JobOpened{.request = Number(),
                        .status = AStatus(),

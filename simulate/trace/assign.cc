@@ -196,6 +196,7 @@ Result<Trace> Assign(std::vector<Record> records, const AssignOptions& options) 
     HR_RETURN_IF_ERROR(AddTimes(record, profile, options, job));
     HR_RETURN_IF_ERROR(
         datasets.Add(record, record.dataset.empty() ? profile.dataset : record.dataset, job));
+    job.sent_bytes = record.sent_bytes.value_or(job.sample_bytes);
     trace.jobs.push_back(std::move(job));
   }
   return trace;

@@ -82,6 +82,7 @@ class Own final : public Reader {
     if (size) record.dataset_bytes = *size * 1e9;
     HR_TRY(record.sample_bytes, row.Optional("sample_bytes", 0, kMostCount));
     HR_TRY(record.entry_bytes, row.Optional("entry_bytes", 0, kMostCount));
+    HR_TRY(record.sent_bytes, row.Optional("sent_bytes", 0, kMostCount));
     HR_TRY(record.ramp, ReadRamp(row));
     return record;
   }
@@ -97,7 +98,7 @@ const Reader& OwnReader() {
 std::string WriteTrace(const Trace& trace) {
   std::string text =
       "job_id,arrival_s,gpus,model,tenant,priority,iterations,batch,step_s,input_s,hit_input_s,"
-      "profile_cores,separable,dataset,dataset_gb,sample_bytes,entry_bytes,ramp\n";
+      "profile_cores,separable,dataset,dataset_gb,sample_bytes,entry_bytes,sent_bytes,ramp\n";
   for (const Job& job : trace.jobs) {
     const auto add = [&](std::string_view field) { (text += field) += ','; };
     add(Quoted(job.id));
@@ -125,6 +126,7 @@ std::string WriteTrace(const Trace& trace) {
       add(Number(job.sample_bytes));
       add(Number(job.entry_bytes));
     }
+    add(Number(job.sent_bytes));
     for (std::size_t i = 0; i < job.ramp.size(); ++i) {
       if (i > 0) text += ';';
       text += Number(job.ramp[i].from_s) + ":" + Number(job.ramp[i].factor);

@@ -38,6 +38,7 @@ struct Record {
   std::optional<double> dataset_bytes;
   std::optional<double> sample_bytes;
   std::optional<double> entry_bytes;
+  std::optional<double> sent_bytes;
   std::vector<Ramp> ramp;
 };
 

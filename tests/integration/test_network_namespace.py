@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -15,8 +16,8 @@ import time
 import numpy
 import pytest
 from PIL import Image
-from support.headrace_program import HEADRACE
-from support.two_hosts import other_host, pool
+from support.headrace_program import HEADRACE, clean_environment, headrace, wait_for, workers
+from support.two_hosts import narrow, other_host, pool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "bench" / "e2e" / "loader_program.py"
@@ -115,6 +116,41 @@ def test_a_worker_over_tcp_sends_a_quarter_of_the_bytes(host, photos, tmp_path):
             assert (loader["counts"]["finished_batches"] > 0) == (form != "as-made")
     # "auto" begins with uint8 and leaves it where a busy processor finishes too slowly.
     assert received["uint8"] <= 0.26 * received["as-made"]
+
+
+def bound_by_its_link(address: str) -> bool:
+    answer = headrace("jobs", "--json", "--coordinator", address)
+    assert answer.returncode == 0, answer.stderr
+    words = "the network binds: the links of its workers leave it 17 MB/s"
+    pixels = 3 * 224 * 224  # they cross as uint8
+    for job in json.loads(answer.stdout)["jobs"]:
+        sent = job["sent_bytes_per_sample"]
+        # In its first second batches have come that are not taken yet.
+        if words not in job["advice"] or sent > 1.2 * pixels:
+            continue
+        assert sent >= pixels
+        assert job["link_bytes_per_second_share"] == 16 << 20
+        assert job["granted_cores"] < 0.9, "its worker has one, and a sample takes milliseconds"
+        return True
+    return False
+
+
+def test_a_narrow_link_is_named_in_place_of_cores_and_bounds_the_grant(host, photos, tmp_path):
+    narrow(host, "128mbit")
+    options = "--link 16M --rack west"
+    with pool(host, tmp_path / "runtime", options=options, hostname="far") as address:
+        (worker,) = workers(address)
+        assert (worker["link_bytes_per_second"], worker["rack"]) == (16 << 20, "west")
+        command = [HEADRACE, "run", "--coordinator", address, sys.executable, str(PROGRAM)]
+        command += [str(photos), "--num-workers", "2", "--batch-size", "7", "--epochs", "1000"]
+        program = subprocess.Popen(
+            command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            wait_for(lambda: bound_by_its_link(address), "word of its link", 60)
+        finally:
+            program.send_signal(signal.SIGINT)  # it ends its job
+            program.wait()
 
 
 def test_a_worker_with_other_files_under_the_same_paths_is_found_out(host, photos, tmp_path):

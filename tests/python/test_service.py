@@ -89,6 +89,7 @@ def test_collection_of_garbage_is_switched_as_the_program_has_it(switch):
         ("HEADRACE_RNG", "dice", "write one of auto, torch, sample"),
         ("HEADRACE_WIRE", "float", "write one of auto, uint8, as-made"),
         ("HEADRACE_PRIORITY", "high", "is not a whole number"),
+        ("HEADRACE_LINK", "fast", "is not a size"),
         ("HEADRACE_LOCAL_WORKER", "maybe", "write on or off"),
     ],
 )
@@ -107,6 +108,9 @@ def test_settings():
     assert not options.from_environment({"HEADRACE_LOCAL_WORKER": "off"}).local_worker
     settings = options.from_environment({"HEADRACE_TENANT": "vision", "HEADRACE_PRIORITY": "-2"})
     assert (settings.tenant, settings.priority) == ("vision", -2)
+    assert (settings.link, settings.rack) == (0, "")
+    settings = options.from_environment({"HEADRACE_LINK": "119M", "HEADRACE_RACK": "west"})
+    assert (settings.link, settings.rack) == (119 << 20, "west")
 
 
 def test_ranks_of_one_program_are_a_group():

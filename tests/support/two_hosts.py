@@ -48,19 +48,46 @@ def other_host() -> Iterator[str]:
         subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
+def narrow(host: str, rate: str) -> None:
+    """From now on no more than `rate` ("8mbit") leaves the other host: a token bucket of the kernel's."""
+    words = ["tbf", "rate", rate, "burst", "32kb", "latency", "400ms"]
+    command = ["tc", "-n", host, "qdisc", "add", "dev", "hrb", "root", *words]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+
+
 @contextlib.contextmanager
-def pool(host: str, private: Path, mounts: dict[Path, Path] | None = None) -> Iterator[str]:
+def pool(
+    host: str,
+    private: Path,
+    mounts: dict[Path, Path] | None = None,
+    options: str = "",
+    hostname: str = "",
+) -> Iterator[str]:
     """A coordinator here and a worker on the other host: the coordinator's address. The worker has
-    `private`, where its socket lies, and `mounts` (what it sees there -> from where) to itself."""
+    `private`, where its socket lies, and `mounts` (what it sees there -> from where) to itself,
+    more `options`, and a `hostname` of its own, so that it counts as another host."""
     address = f"tcp://{HERE}:{PORT}"
     private.mkdir(mode=0o700)
     steps = [f"mount -t tmpfs none {private}"]
     steps += [f"mount --bind {source} {target}" for target, source in (mounts or {}).items()]
+    if hostname:
+        steps.append(f"hostname {hostname}")
     steps.append(
         f"XDG_RUNTIME_DIR={private} exec {HEADRACE} worker --coordinator {address} "
-        f"--listen tcp://{THERE}:0 --insecure --threads 1"
+        f"--listen tcp://{THERE}:0 --insecure --threads 1 {options}"
     )
-    command = ["ip", "netns", "exec", host, "unshare", "--mount", "sh", "-c", " && ".join(steps)]
+    command = [
+        "ip",
+        "netns",
+        "exec",
+        host,
+        "unshare",
+        "--mount",
+        "--uts",
+        "sh",
+        "-c",
+        " && ".join(steps),
+    ]
     with running("coordinator", "--insecure", "--listen", address, HEADRACE_LOG="error"):
         worker = subprocess.Popen(command, env=clean_environment(HEADRACE_LOG="error"))
         try:

@@ -61,6 +61,8 @@ Status ClientImpl::Start() {
   setup.priority = options_.priority;
   setup.group = options_.group;
   setup.rank = options_.rank;
+  setup.link_bytes_per_second = options_.link_bytes_per_second;
+  setup.rack = options_.rack;
   setup.host = host_;
   setup.token = MakeToken();
   runtime_ = std::make_shared<client::Runtime>();

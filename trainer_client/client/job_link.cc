@@ -94,6 +94,8 @@ void JobLink::SendOpenJob() {
   open.priority = setup_.priority;
   open.group = setup_.group;
   open.rank = setup_.rank;
+  open.link_bytes_per_second = setup_.link_bytes_per_second;
+  open.rack = setup_.rack;
   Send(open);
 }
 

@@ -33,6 +33,8 @@ class JobLink {
     std::int32_t priority = 0;
     std::string group;
     std::int32_t rank = -1;
+    std::uint64_t link_bytes_per_second = 0;
+    std::string rack;
     wire::HostIdentity host;
     std::string token;
   };

@@ -45,6 +45,9 @@ struct ClientOptions {
   std::int32_t priority = 0;  // a higher one is served first
   std::string group;          // ranks of one program have the same; empty: alone
   std::int32_t rank = -1;     // in the group; -1: not known
+  // What this host's network carries, bytes/s each way; 0: no limit is known.
+  std::uint64_t link_bytes_per_second = 0;
+  std::string rack;  // hosts of one rack have the same; empty: not known
   std::chrono::milliseconds connect_timeout{10'000};
 };
 

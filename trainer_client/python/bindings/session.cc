@@ -359,7 +359,8 @@ void AddSessions(nb::module_& module) {
           [](ClientObject* self, std::string coordinator, std::string binary, std::int32_t workers,
              std::int32_t threads, std::uint64_t cache_bytes, std::string job_name,
              bool local_worker, std::string tenant, std::int32_t priority, std::string group,
-             std::int32_t rank, double connect_timeout, std::string keys) {
+             std::int32_t rank, double connect_timeout, std::string keys, std::uint64_t link,
+             std::string rack) {
             ClientOptions options;
             options.coordinator = std::move(coordinator);
             options.keys = std::move(keys);
@@ -374,13 +375,16 @@ void AddSessions(nb::module_& module) {
             options.group = std::move(group);
             options.rank = rank;
             options.connect_timeout = Timeout(connect_timeout);
+            options.link_bytes_per_second = link;
+            options.rack = std::move(rack);
             new (self) ClientObject(options);
           },
           nb::kw_only(), nb::arg("coordinator") = "", nb::arg("binary") = "",
           nb::arg("workers") = 1, nb::arg("threads") = 0, nb::arg("cache_bytes") = 0,
           nb::arg("job_name") = "", nb::arg("local_worker") = true, nb::arg("tenant") = "",
           nb::arg("priority") = 0, nb::arg("group") = "", nb::arg("rank") = -1,
-          nb::arg("connect_timeout") = 10.0, nb::arg("keys") = "")
+          nb::arg("connect_timeout") = 10.0, nb::arg("keys") = "", nb::arg("link") = 0,
+          nb::arg("rack") = "")
       .def(
           "open_session",
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,

@@ -341,6 +341,9 @@ class Client:
         group: str = "",
         rank: int = -1,
         connect_timeout: float = 10.0,
+        keys: str = "",
+        link: int = 0,
+        rack: str = "",
     ) -> None: ...
     def open_session(
         self,

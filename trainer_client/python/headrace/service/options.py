@@ -33,6 +33,8 @@ class Options:
     priority: int = 0  # a higher one is served first
     group: str = ""  # ranks of one program have the same; empty: alone
     rank: int = -1  # in the group
+    link: int = 0  # bytes/s that this host's network carries each way; 0: no limit is known
+    rack: str = ""  # hosts of one rack have the same; empty: not known
     report: str = ""
     rng: str = "auto"
     # One batch in this many is compared: of native plans, samples with the dataset's own, of code
@@ -92,6 +94,8 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         priority=_integer(environ, "HEADRACE_PRIORITY", 0),
         group=group,
         rank=rank,
+        link=_size(environ, "HEADRACE_LINK", 0),
+        rack=environ.get("HEADRACE_RACK", ""),
         report=environ.get("HEADRACE_REPORT", ""),
         rng=_one_of(environ, "HEADRACE_RNG", RNG_MODES, Options.rng),
         compare=_count(environ, "HEADRACE_COMPARE", Options.compare),

@@ -104,6 +104,8 @@ def _connect(settings: options.Options) -> Any:
         priority=settings.priority,
         group=settings.group,
         rank=settings.rank,
+        link=settings.link,
+        rack=settings.rack,
     )
 
 
