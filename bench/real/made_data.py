@@ -2,7 +2,8 @@
 
 All of it is drawn from one seed. Pictures have the sizes and bytes of photographs (a long side of 330
 to 640 pixels, about 80 kB), a photograph's spectrum with edges in it, and Huffman tables of their own,
-because these decide how long a decoder works. What they show is nothing.
+because these decide how long a decoder works. What they show is nothing. `--share 0.25` makes a quarter of
+the files, of the same sizes, for looking at equality and not at speed.
 """
 
 import argparse
@@ -52,11 +53,11 @@ def shape(rng: np.random.Generator) -> tuple[int, int]:
     return SHAPES[rng.integers(len(SHAPES))]
 
 
-def make_photos(root: pathlib.Path, rng: np.random.Generator) -> list[dict]:
+def make_photos(root: pathlib.Path, rng: np.random.Generator, share: float) -> list[dict]:
     """photos/CLASS/N.jpg, with masks, 16-bit depth, boxes, joints and captions of each."""
     notes = []
     for label, name in enumerate(CLASSES):
-        for number in range(PER_CLASS):
+        for number in range(int(PER_CLASS * share)):
             width, height = shape(rng)
             path = root / "photos" / name / f"{number:03}.jpg"
             save_jpeg(scene(rng, width, height), path, rng)
@@ -115,11 +116,11 @@ def write_json(path: pathlib.Path, value: object) -> None:
     path.write_text(json.dumps(value))
 
 
-def make_folders(root: pathlib.Path, rng: np.random.Generator) -> None:
+def make_folders(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
     """Sets of pictures of other sizes: PNG for super-resolution, pairs, crops of people, frames, glyphs."""
-    for number in range(24):
+    for number in range(int(24 * share)):
         save_png(scene(rng, 768, 576), root / "sharp" / f"{number:04}.png")
-    for number in range(48):
+    for number in range(int(48 * share)):
         save_jpeg(scene(rng, 256, 256), root / "unpaired" / "trainA" / f"{number}.jpg", rng)
         save_jpeg(scene(rng, 256, 256), root / "unpaired" / "trainB" / f"{number}.jpg", rng)
         save_jpeg(scene(rng, 512, 256), root / "facades" / f"{number}.jpg", rng)
@@ -127,7 +128,7 @@ def make_folders(root: pathlib.Path, rng: np.random.Generator) -> None:
         for camera in range(6):
             name = f"{person:04}_c{camera + 1}s1_{int(rng.integers(10**5)):06}_00.jpg"
             save_jpeg(scene(rng, 64, 128), root / "people" / name, rng)
-    for clip in range(16):
+    for clip in range(int(16 * share)):
         for frame in range(24):
             save_jpeg(scene(rng, 340, 256), root / "frames" / f"clip{clip:02}" / f"img_{frame:05}.jpg", rng)
     for alphabet in range(10):
@@ -135,17 +136,17 @@ def make_folders(root: pathlib.Path, rng: np.random.Generator) -> None:
             picture = scene(rng, 105, 105).convert("L").point(lambda v: 255 * (v > 120)).convert("1")
             save_png(picture, root / "glyphs" / f"a{alphabet}" / f"{glyph:02}.png")
     with zipfile.ZipFile(root / "faces.zip", "w") as archive:
-        for number in range(96):
+        for number in range(int(96 * share)):
             picture = scene(rng, 256, 256)
             with archive.open(f"{number // 32:05}/img{number:08}.png", "w") as file:
                 picture.save(file, "PNG")
 
 
-def make_stereo(root: pathlib.Path, rng: np.random.Generator) -> None:
+def make_stereo(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
     """Pairs of frames with dense motion between them, in Middlebury's layout."""
     folder = root / "flow"
     folder.mkdir()
-    for number in range(32):
+    for number in range(int(32 * share)):
         for side in (1, 2):
             scene(rng, 512, 384).save(folder / f"{number:05}_img{side}.ppm")
         motion = rng.uniform(-8, 8, (384, 512, 2)).astype("<f4")
@@ -153,34 +154,34 @@ def make_stereo(root: pathlib.Path, rng: np.random.Generator) -> None:
         (folder / f"{number:05}_flow.flo").write_bytes(head + motion.tobytes())
 
 
-def make_scans(root: pathlib.Path, rng: np.random.Generator) -> None:
+def make_scans(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
     """Slices, volumes and satellite tiles."""
     for folder in ("slices", "tiles"):
         (root / folder).mkdir()
-    for number in range(96):
+    for number in range(int(96 * share)):
         image = np.asarray(scene(rng, 512, 512).convert("L"), np.float32) / 255
         label = rng.integers(0, 9, (16, 16)).repeat(32, 0).repeat(32, 1).astype(np.uint8)
         np.savez(root / "slices" / f"case{number:04}.npz", image=image, label=label)
         bands = rng.integers(0, 10_000, (13, 120, 120)).astype(np.uint16)
         np.save(root / "tiles" / f"S2_{number:04}.npy", bands)
-    np.save(root / "clips.npy", rng.integers(0, 256, (24, 32, 112, 112, 3), dtype=np.uint8))
+    np.save(root / "clips.npy", rng.integers(0, 256, (int(24 * share), 32, 112, 112, 3), dtype=np.uint8))
     try:
         import h5py
     except ImportError:
         return
     with h5py.File(root / "volumes.h5", "w") as file:
-        for number in range(12):
+        for number in range(int(12 * share)):
             volume = rng.normal(size=(64, 128, 128)).astype(np.float32)
             file.create_dataset(f"case{number}/image", data=volume, chunks=(8, 64, 64))
             file.create_dataset(f"case{number}/label", data=(volume > 1).astype(np.uint8), chunks=(8, 64, 64))
 
 
-def make_words(root: pathlib.Path, rng: np.random.Generator) -> None:
+def make_words(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
     """Pictures of words, with a list of what they say, and the same as LMDB."""
     folder = root / "words"
     folder.mkdir()
     labels = []
-    for number in range(320):
+    for number in range(int(320 * share)):
         word = made_sequences.word(rng)
         picture = scene(rng, 24 + 14 * len(word), 48)
         ImageDraw.Draw(picture).text((8, 12), word, fill="white", font_size=24)
@@ -205,21 +206,21 @@ def recipe() -> str:
     return hashlib.sha256(text + Image.__version__.encode() + np.__version__.encode()).hexdigest()
 
 
-def make(root: pathlib.Path, seed: int = 0) -> pathlib.Path:
+def make(root: pathlib.Path, seed: int = 0, share: float = 1) -> pathlib.Path:
     """`root`, with the data in it; nothing is done where they are there already."""
     stamp = root / "recipe"
-    if stamp.is_file() and stamp.read_text() == f"{recipe()} {seed}":
+    if stamp.is_file() and stamp.read_text() == f"{recipe()} {seed} {share}":
         return root
     print(f"making the data in {root} (a minute)", flush=True)
     work = root.with_name(root.name + ".new")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     rng = np.random.default_rng(seed)
-    make_annotations(work, make_photos(work, rng))
+    make_annotations(work, make_photos(work, rng, share))
     for part in (make_folders, make_stereo, make_scans, make_words):
-        part(work, rng)
-    made_sequences.make(work, rng)
-    (work / "recipe").write_text(f"{recipe()} {seed}")
+        part(work, rng, share)
+    made_sequences.make(work, rng, share)
+    (work / "recipe").write_text(f"{recipe()} {seed} {share}")
     shutil.rmtree(root, ignore_errors=True)
     return work.rename(root)
 
@@ -228,5 +229,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--share", type=float, default=1, help="of the files")
     given = parser.parse_args()
-    make(given.out, given.seed)
+    make(given.out, given.seed, given.share)

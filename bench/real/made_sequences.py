@@ -28,11 +28,11 @@ def voice(rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
     return np.int16(np.clip(sound / 4, -1, 1) * 30_000)
 
 
-def make_sound(root: pathlib.Path, rng: np.random.Generator) -> None:
+def make_sound(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
     for folder in ("speech", "noise", "rooms"):
         (root / folder).mkdir()
     lines = []
-    for number in range(120):
+    for number in range(int(120 * share)):
         speaker = number % 12
         path = root / "speech" / f"spk{speaker:02}_{number:04}.wav"
         wavfile.write(path, 22_050, voice(rng, rng.uniform(1.5, 4.0), 22_050))
@@ -46,10 +46,10 @@ def make_sound(root: pathlib.Path, rng: np.random.Generator) -> None:
         np.save(root / "rooms" / f"room{number:02}.npy", room.astype(np.float32))
 
 
-def make_clouds(root: pathlib.Path, rng: np.random.Generator) -> None:
+def make_clouds(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
     for folder in ("shapes", "parts", "lidar"):
         (root / folder).mkdir()
-    for number in range(64):
+    for number in range(int(64 * share)):
         direction = rng.standard_normal((4000, 3))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
         points = direction * rng.uniform(0.4, 1, 3)
@@ -61,31 +61,31 @@ def make_clouds(root: pathlib.Path, rng: np.random.Generator) -> None:
         sweep.tofile(root / "lidar" / f"{number:06}.bin")
 
 
-def make_text(root: pathlib.Path, rng: np.random.Generator) -> None:
-    tokens = rng.zipf(1.3, 4_000_000) % 50_257
+def make_text(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
+    tokens = rng.zipf(1.3, int(4_000_000 * share)) % 50_257
     tokens.astype(np.uint16).tofile(root / "train.bin")
     with (root / "articles.jsonl").open("w") as file:
-        for number in range(2000):
+        for number in range(int(2000 * share)):
             text = ". ".join(sentence(rng, 5, 20).capitalize() for _ in range(int(rng.integers(3, 12))))
             title = sentence(rng, 2, 6)
             file.write(json.dumps({"id": number, "title": title, "text": text + ".", "label": number % 4}) + "\n")
-    pairs = [f"{sentence(rng, 4, 24)}\t{sentence(rng, 4, 24)}" for _ in range(3000)]
+    pairs = [f"{sentence(rng, 4, 24)}\t{sentence(rng, 4, 24)}" for _ in range(int(3000 * share))]
     (root / "pairs.tsv").write_text("\n".join(pairs) + "\n")
 
 
-def make_tables(root: pathlib.Path, rng: np.random.Generator) -> None:
+def make_tables(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
     rows = ["date,city,kind,price,load,wind,target"]
-    load = 50 + np.cumsum(rng.standard_normal(12_000))
-    for hour in range(12_000):
+    load = 50 + np.cumsum(rng.standard_normal(int(12_000 * share)))
+    for hour in range(int(12_000 * share)):
         date = np.datetime64("2020-01-01T00:00") + np.timedelta64(hour, "h")
         city, kind = SYLLABLES[rng.integers(16)], "abcd"[rng.integers(4)]
         price, wind = rng.gamma(2, 20), rng.weibull(2) * 8
         rows.append(f"{date},{city},{kind},{price:.3f},{load[hour]:.4f},{wind:.3f},{int(price > 40)}")
     (root / "hours.csv").write_text("\n".join(rows) + "\n")
-    users, items = rng.integers(0, 900, 20_000), rng.zipf(1.4, 20_000) % 1500
+    users, items = rng.integers(0, 900, int(20_000 * share)), rng.zipf(1.4, int(20_000 * share)) % 1500
     np.savetxt(root / "ratings.txt", np.stack([users, items], 1), "%d")
 
 
-def make(root: pathlib.Path, rng: np.random.Generator) -> None:
+def make(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
     for part in (make_sound, make_clouds, make_text, make_tables):
-        part(root, rng)
+        part(root, rng, share)

@@ -157,6 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=measured.program_names())
     parser.add_argument("--data", type=pathlib.Path, default=DATA)
+    parser.add_argument("--share", type=float, default=1, help="of the files that the data have, for data of their own")
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="no pair that is watched for memory")
@@ -166,7 +167,7 @@ def main() -> None:
     parser.add_argument("--served", nargs="*", default=[], help="options of headrace run, as NAME=VALUE")
     args = parser.parse_args()
     args.served = [f"--{word}" for word in args.served]
-    args.data = made_data.make(args.data).resolve()
+    args.data = made_data.make(args.data, share=args.share).resolve()
     about = {**measured.machine(), "pairs": args.pairs, "epochs": args.epochs}
     results = json.loads(args.runs.read_text()) if args.go_on and args.runs.exists() else {}
     for name in args.names:
