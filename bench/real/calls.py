@@ -44,8 +44,15 @@ def lines_of(file: pathlib.Path) -> list[list[ast.Call]]:
 def call_on(file: pathlib.Path, line: int) -> str:
     """What a line of a program does that has no frame of its own: the calls that it makes, or arithmetic."""
     calls = lines_of(file)[line] if line else []
-    names = [re.sub(r"\(.*?\)|\[.*?\]", "", ast.unparse(call.func).replace("self.", "")) for call in calls]
-    names = [name for name in dict.fromkeys(names) if not name.startswith(("len", "range", "int", "zip", "enumerate"))]
+    names = [
+        re.sub(r"\(.*?\)|\[.*?\]", "", ast.unparse(call.func).replace("self.", ""))
+        for call in calls
+    ]
+    names = [
+        name
+        for name in dict.fromkeys(names)
+        if not name.startswith(("len", "range", "int", "zip", "enumerate"))
+    ]
     if not names:
         return "arithmetic and indexing of the program's own lines"
     return " with ".join(names[:2])
@@ -87,7 +94,12 @@ def labels(stack: str) -> tuple[str, str]:
     else:
         inner = library_function(name, file) + ours
     # torchvision's Compose and torch's Module only pass on; what they pass on to is the call.
-    passing = ("Compose.__call__", "Module._wrapped_call_impl", "Module._call_impl", "RandomApply.forward")
+    passing = (
+        "Compose.__call__",
+        "Module._wrapped_call_impl",
+        "Module._call_impl",
+        "RandomApply.forward",
+    )
     last_own = max((at for at, frame in enumerate(frames) if is_own(frame[1])), default=-1)
     outer = next((f for f in frames[last_own + 1 :] if f[0] not in passing), None)
     return inner if outer is None else library_function(outer[0], outer[1]) + ours, inner
@@ -97,12 +109,26 @@ def profile(name: str, data: pathlib.Path, epochs: int) -> dict[str, dict[str, i
     """{"outer" or "inner": {call: samples}} of one program's stages."""
     with tempfile.TemporaryDirectory() as folder:
         stacks = pathlib.Path(folder) / "stacks"
-        tool = [str(pathlib.Path(sys.executable).with_name("py-spy")), "record", "--subprocesses", "--format", "raw"]
+        tool = [
+            str(pathlib.Path(sys.executable).with_name("py-spy")),
+            "record",
+            "--subprocesses",
+            "--format",
+            "raw",
+        ]
         program = [str(pathlib.Path(sys.executable).with_name("headrace")), "run", sys.executable]
-        program += [str(measured.PROGRAMS / f"{name}.py"), "--data", str(data), "--epochs", str(epochs)]
+        program += [
+            str(measured.PROGRAMS / f"{name}.py"),
+            "--data",
+            str(data),
+            "--epochs",
+            str(epochs),
+        ]
         command = [*tool, "--rate", str(RATE), "--output", str(stacks), "--", *program]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=600, check=False
+        )
         text = stacks.read_text() if stacks.exists() else ""
         if not text:
             print(f"  {name}: no stacks\n{done.stderr[-500:]}", file=sys.stderr)
@@ -130,7 +156,9 @@ def table(profiles: dict[str, dict], kind: str, most: int) -> list[str]:
     for call in sorted(shares, key=lambda c: -shares[c])[:most]:
         largest = sorted(where[call].items(), key=lambda w: -w[1])[:3]
         shown = ", ".join(f"{name} {share:.0%}" for name, share in largest)
-        lines.append(f"| `{call}` | {shares[call]:.1%} | {samples[call] / RATE:.1f} | {len(where[call])} | {shown} |")
+        lines.append(
+            f"| `{call}` | {shares[call]:.1%} | {samples[call] / RATE:.1f} | {len(where[call])} | {shown} |"
+        )
     return lines
 
 
@@ -156,12 +184,24 @@ def write(profiles: dict[str, dict], epochs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=measured.program_names())
-    parser.add_argument("--data", type=pathlib.Path, default=harness.ROOT / "build" / "real" / "data")
+    parser.add_argument(
+        "--data", type=pathlib.Path, default=harness.ROOT / "build" / "real" / "data"
+    )
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1,
+        help="of the files that the data have, for data of their own",
+    )
     parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--kept", type=pathlib.Path, default=harness.ROOT / "build" / "real" / "calls.json")
-    parser.add_argument("--go-on", action="store_true", help="with the programs that --kept does not have")
+    parser.add_argument(
+        "--kept", type=pathlib.Path, default=harness.ROOT / "build" / "real" / "calls.json"
+    )
+    parser.add_argument(
+        "--go-on", action="store_true", help="with the programs that --kept does not have"
+    )
     args = parser.parse_args()
-    data = made_data.make(args.data).resolve()
+    data = made_data.make(args.data, share=args.share).resolve()
     profiles = json.loads(args.kept.read_text()) if args.go_on and args.kept.exists() else {}
     for name in args.names:
         if name not in profiles:

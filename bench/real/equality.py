@@ -22,7 +22,15 @@ import made_data
 import measured
 from measured import harness
 
-COMMON = ("torch", "torchvision", "torchvision.transforms.v2", "cv2", "scipy.signal", "scipy.ndimage", "pandas")
+COMMON = (
+    "torch",
+    "torchvision",
+    "torchvision.transforms.v2",
+    "cv2",
+    "scipy.signal",
+    "scipy.ndimage",
+    "pandas",
+)
 
 
 def run_here(names: list[str], data: str, epochs: int, out: pathlib.Path) -> None:
@@ -37,7 +45,13 @@ def run_here(names: list[str], data: str, epochs: int, out: pathlib.Path) -> Non
                 file = os.open(out / f"{name}.{suffix}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
                 os.dup2(file, descriptor)
                 os.close(file)
-            sys.argv = [str(measured.PROGRAMS / f"{name}.py"), "--data", data, "--epochs", str(epochs)]
+            sys.argv = [
+                str(measured.PROGRAMS / f"{name}.py"),
+                "--data",
+                data,
+                "--epochs",
+                str(epochs),
+            ]
             runpy.run_path(sys.argv[0], run_name="__main__")
             return  # to the interpreter's end, where the report is written
         os.waitpid(child, 0)
@@ -45,14 +59,28 @@ def run_here(names: list[str], data: str, epochs: int, out: pathlib.Path) -> Non
             os.replace(out / "report.json", out / f"{name}.report")
 
 
-def start(names: list[str], args: argparse.Namespace, out: pathlib.Path, served: bool) -> subprocess.Popen:
+def start(
+    names: list[str], args: argparse.Namespace, out: pathlib.Path, served: bool
+) -> subprocess.Popen:
     out.mkdir()
-    command = [sys.executable, __file__, "--child", str(out), "--data", str(args.data), "--epochs", str(args.epochs), *names]
+    command = [
+        sys.executable,
+        __file__,
+        "--child",
+        str(out),
+        "--data",
+        str(args.data),
+        "--epochs",
+        str(args.epochs),
+        *names,
+    ]
     if served:
         binary = str(pathlib.Path(sys.executable).with_name("headrace"))
         command = [binary, "run", "--report", str(out / "report.json"), *command]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.Popen(command, env=environment if served else {**environment, "HEADRACE": "off"})
+    return subprocess.Popen(
+        command, env=environment if served else {**environment, "HEADRACE": "off"}
+    )
 
 
 def result(out: pathlib.Path, name: str) -> dict:
@@ -69,7 +97,9 @@ def result(out: pathlib.Path, name: str) -> dict:
 def show(name: str, stock: dict, ours: dict) -> bool:
     """Prints how the program was served; whether all was equal."""
     if "failed" in stock or "failed" in ours:
-        print(f"{name}: failed {'in stock too' if 'failed' in stock else ''}\n{ours.get('failed') or stock['failed']}")
+        print(
+            f"{name}: failed {'in stock too' if 'failed' in stock else ''}\n{ours.get('failed') or stock['failed']}"
+        )
         return False
     unequal = measured.differences(stock, ours)
     print(f"{name}: {measured.way(ours)}; {'equal' if not unequal else 'UNEQUAL'}")
@@ -81,14 +111,19 @@ def show(name: str, stock: dict, ours: dict) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=measured.program_names())
-    parser.add_argument("--data", type=pathlib.Path, default=harness.ROOT / "build" / "real" / "small")
+    parser.add_argument(
+        "--data", type=pathlib.Path, default=harness.ROOT / "build" / "real" / "small"
+    )
     parser.add_argument("--share", type=float, default=0.25)
+    parser.add_argument("--there", action="store_true", help="the data, or as much as is wanted")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--child", type=pathlib.Path)
     args = parser.parse_args()
     if args.child:
         return run_here(args.names, str(args.data), args.epochs, args.child)
-    args.data = made_data.make(args.data, share=args.share).resolve()
+    if not args.there:
+        made_data.make(args.data, share=args.share)
+    args.data = args.data.resolve()
     with tempfile.TemporaryDirectory() as folder:
         outs = [pathlib.Path(folder) / kind for kind in ("stock", "served")]
         for child in [start(args.names, args, out, out.name == "served") for out in outs]:

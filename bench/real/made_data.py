@@ -39,14 +39,18 @@ def scene(rng: np.random.Generator, width: int, height: int) -> Image.Image:
     for _ in range(int(rng.integers(4, 9))):
         x, y = rng.uniform(0, width), rng.uniform(0, height)
         corners = rng.uniform(-0.2, 0.2, (5, 2)) * min(width, height) + (x, y)
-        draw.polygon([tuple(c) for c in corners], fill=tuple(int(v) for v in rng.integers(0, 256, 3)))
+        draw.polygon(
+            [tuple(c) for c in corners], fill=tuple(int(v) for v in rng.integers(0, 256, 3))
+        )
     return picture
 
 
 def save_jpeg(picture: Image.Image, path: pathlib.Path, rng: np.random.Generator) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     sampling = "4:2:0" if rng.random() < 0.4 else "4:4:4"
-    picture.save(path, "JPEG", quality=int(rng.integers(84, 93)), subsampling=sampling, optimize=True)
+    picture.save(
+        path, "JPEG", quality=int(rng.integers(84, 93)), subsampling=sampling, optimize=True
+    )
 
 
 def shape(rng: np.random.Generator) -> tuple[int, int]:
@@ -63,7 +67,9 @@ def make_photos(root: pathlib.Path, rng: np.random.Generator, share: float) -> l
             save_jpeg(scene(rng, width, height), path, rng)
             stem = f"{name}_{number:03}"
             mask = rng.integers(0, 21, (height // 40 + 1, width // 40 + 1)).astype(np.uint8)
-            save_png(Image.fromarray(mask).resize((width, height), 0), root / "masks" / f"{stem}.png")
+            save_png(
+                Image.fromarray(mask).resize((width, height), 0), root / "masks" / f"{stem}.png"
+            )
             depth = rng.uniform(500, 9000, (height // 50 + 2, width // 50 + 2)).astype(np.float32)
             depth = np.asarray(Image.fromarray(depth).resize((width, height), 2))
             save_png(Image.fromarray(depth.astype(np.uint16)), root / "depth" / f"{stem}.png")
@@ -96,7 +102,9 @@ def make_annotations(root: pathlib.Path, notes: list[dict]) -> None:
     labels = root / "yolo"
     labels.mkdir()
     for number, one in enumerate(notes):
-        images.append({"id": number, "file_name": one["file"], **{k: one[k] for k in ("width", "height")}})
+        images.append(
+            {"id": number, "file_name": one["file"], **{k: one[k] for k in ("width", "height")}}
+        )
         lines = []
         for (x, y, w, h), kind in zip(one["boxes"], one["classes"], strict=True):
             annotations.append(
@@ -104,7 +112,9 @@ def make_annotations(root: pathlib.Path, notes: list[dict]) -> None:
                  "category_id": kind, "iscrowd": 0}
             )  # fmt: skip
             centre = ((x + w / 2) / one["width"], (y + h / 2) / one["height"])
-            lines.append(f"{kind} {centre[0]:.5f} {centre[1]:.5f} {w / one['width']:.5f} {h / one['height']:.5f}")
+            lines.append(
+                f"{kind} {centre[0]:.5f} {centre[1]:.5f} {w / one['width']:.5f} {h / one['height']:.5f}"
+            )
         (labels / f"{one['stem']}.txt").write_text("\n".join(lines) + "\n")
     write_json(root / "instances.json", {"images": images, "annotations": annotations})
     write_json(root / "notes.json", notes)
@@ -130,10 +140,16 @@ def make_folders(root: pathlib.Path, rng: np.random.Generator, share: float) -> 
             save_jpeg(scene(rng, 64, 128), root / "people" / name, rng)
     for clip in range(int(16 * share)):
         for frame in range(24):
-            save_jpeg(scene(rng, 340, 256), root / "frames" / f"clip{clip:02}" / f"img_{frame:05}.jpg", rng)
+            save_jpeg(
+                scene(rng, 340, 256),
+                root / "frames" / f"clip{clip:02}" / f"img_{frame:05}.jpg",
+                rng,
+            )
     for alphabet in range(10):
         for glyph in range(20):
-            picture = scene(rng, 105, 105).convert("L").point(lambda v: 255 * (v > 120)).convert("1")
+            picture = (
+                scene(rng, 105, 105).convert("L").point(lambda v: 255 * (v > 120)).convert("1")
+            )
             save_png(picture, root / "glyphs" / f"a{alphabet}" / f"{glyph:02}.png")
     with zipfile.ZipFile(root / "faces.zip", "w") as archive:
         for number in range(int(96 * share)):
@@ -164,7 +180,9 @@ def make_scans(root: pathlib.Path, rng: np.random.Generator, share: float) -> No
         np.savez(root / "slices" / f"case{number:04}.npz", image=image, label=label)
         bands = rng.integers(0, 10_000, (13, 120, 120)).astype(np.uint16)
         np.save(root / "tiles" / f"S2_{number:04}.npy", bands)
-    np.save(root / "clips.npy", rng.integers(0, 256, (int(24 * share), 32, 112, 112, 3), dtype=np.uint8))
+    np.save(
+        root / "clips.npy", rng.integers(0, 256, (int(24 * share), 32, 112, 112, 3), dtype=np.uint8)
+    )
     try:
         import h5py
     except ImportError:
@@ -173,7 +191,9 @@ def make_scans(root: pathlib.Path, rng: np.random.Generator, share: float) -> No
         for number in range(int(12 * share)):
             volume = rng.normal(size=(64, 128, 128)).astype(np.float32)
             file.create_dataset(f"case{number}/image", data=volume, chunks=(8, 64, 64))
-            file.create_dataset(f"case{number}/label", data=(volume > 1).astype(np.uint8), chunks=(8, 64, 64))
+            file.create_dataset(
+                f"case{number}/label", data=(volume > 1).astype(np.uint8), chunks=(8, 64, 64)
+            )
 
 
 def make_words(root: pathlib.Path, rng: np.random.Generator, share: float) -> None:
@@ -192,7 +212,10 @@ def make_words(root: pathlib.Path, rng: np.random.Generator, share: float) -> No
         import lmdb
     except ImportError:
         return
-    with lmdb.open(str(root / "words_lmdb"), map_size=1 << 28) as env, env.begin(write=True) as writer:
+    with (
+        lmdb.open(str(root / "words_lmdb"), map_size=1 << 28) as env,
+        env.begin(write=True) as writer,
+    ):
         writer.put(b"num-samples", str(len(labels)).encode())
         for number, word in enumerate(labels):
             writer.put(b"image-%09d" % (number + 1), (folder / f"word_{number}.jpg").read_bytes())

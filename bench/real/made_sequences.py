@@ -20,7 +20,9 @@ def sentence(rng: np.random.Generator, least: int, most: int) -> str:
 def voice(rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
     """int16: a tone that glides, with overtones and breath, in syllables."""
     time = np.arange(int(seconds * rate)) / rate
-    pitch = 110 * 2 ** rng.uniform(0, 1.2) * (1 + 0.1 * np.sin(2 * np.pi * rng.uniform(0.3, 2) * time))
+    pitch = (
+        110 * 2 ** rng.uniform(0, 1.2) * (1 + 0.1 * np.sin(2 * np.pi * rng.uniform(0.3, 2) * time))
+    )
     phase = 2 * np.pi * np.cumsum(pitch) / rate
     tone = sum(np.sin(k * phase) / k for k in range(1, 6))
     syllables = np.clip(np.sin(2 * np.pi * rng.uniform(2, 4) * time) + 0.4, 0, 1)
@@ -56,7 +58,9 @@ def make_clouds(root: pathlib.Path, rng: np.random.Generator, share: float) -> N
         rows = np.hstack([points, direction]).round(6)
         np.savetxt(root / "shapes" / f"shape_{number:04}.txt", rows, "%.6f", ",")
         part = (points[:, :1] > 0).astype(np.float32)
-        np.save(root / "parts" / f"part_{number:04}.npy", np.hstack([rows, part]).astype(np.float32))
+        np.save(
+            root / "parts" / f"part_{number:04}.npy", np.hstack([rows, part]).astype(np.float32)
+        )
         sweep = rng.normal(0, (20, 20, 1, 0.2), (60_000, 4)).astype(np.float32)
         sweep.tofile(root / "lidar" / f"{number:06}.bin")
 
@@ -66,9 +70,14 @@ def make_text(root: pathlib.Path, rng: np.random.Generator, share: float) -> Non
     tokens.astype(np.uint16).tofile(root / "train.bin")
     with (root / "articles.jsonl").open("w") as file:
         for number in range(int(2000 * share)):
-            text = ". ".join(sentence(rng, 5, 20).capitalize() for _ in range(int(rng.integers(3, 12))))
+            text = ". ".join(
+                sentence(rng, 5, 20).capitalize() for _ in range(int(rng.integers(3, 12)))
+            )
             title = sentence(rng, 2, 6)
-            file.write(json.dumps({"id": number, "title": title, "text": text + ".", "label": number % 4}) + "\n")
+            file.write(
+                json.dumps({"id": number, "title": title, "text": text + ".", "label": number % 4})
+                + "\n"
+            )
     pairs = [f"{sentence(rng, 4, 24)}\t{sentence(rng, 4, 24)}" for _ in range(int(3000 * share))]
     (root / "pairs.tsv").write_text("\n".join(pairs) + "\n")
 
@@ -80,9 +89,14 @@ def make_tables(root: pathlib.Path, rng: np.random.Generator, share: float) -> N
         date = np.datetime64("2020-01-01T00:00") + np.timedelta64(hour, "h")
         city, kind = SYLLABLES[rng.integers(16)], "abcd"[rng.integers(4)]
         price, wind = rng.gamma(2, 20), rng.weibull(2) * 8
-        rows.append(f"{date},{city},{kind},{price:.3f},{load[hour]:.4f},{wind:.3f},{int(price > 40)}")
+        rows.append(
+            f"{date},{city},{kind},{price:.3f},{load[hour]:.4f},{wind:.3f},{int(price > 40)}"
+        )
     (root / "hours.csv").write_text("\n".join(rows) + "\n")
-    users, items = rng.integers(0, 900, int(20_000 * share)), rng.zipf(1.4, int(20_000 * share)) % 1500
+    users, items = (
+        rng.integers(0, 900, int(20_000 * share)),
+        rng.zipf(1.4, int(20_000 * share)) % 1500,
+    )
     np.savetxt(root / "ratings.txt", np.stack([users, items], 1), "%d")
 
 

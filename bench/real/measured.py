@@ -67,7 +67,9 @@ def memory_kb(pid: int) -> int:
     return total
 
 
-def run(name: str, data: pathlib.Path, served: list[str] | None, options: list[str], memory: bool) -> dict:
+def run(
+    name: str, data: pathlib.Path, served: list[str] | None, options: list[str], memory: bool
+) -> dict:
     """What the program prints, with "memory_kb" (the most, if `memory`), "process_s", "report" and
     "said" (our lines). `served`: options of `headrace run`, None for the stock loader. A program that fails
     has "failed" with its last lines."""
@@ -82,11 +84,13 @@ def run(name: str, data: pathlib.Path, served: list[str] | None, options: list[s
             command = [str(binary), "run", "--report", str(report), *served, *command]
         if group is not None:
             environment["CPU_USAGE_FILE"] = str(usage_file(group))
-            joined = f"echo $$ > {group / 'cgroup.procs'}; exec \"$@\""
+            joined = f'echo $$ > {group / "cgroup.procs"}; exec "$@"'
             command = ["sh", "-c", joined, "sh", *command]
         started = time.perf_counter()
         with open(pathlib.Path(folder) / "err", "w+") as errors:
-            child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
+            child = subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
             most = _watch(child, memory)
             output = child.communicate()[0]
             errors.seek(0)
@@ -139,7 +143,9 @@ def differences(stock: dict, other: dict) -> list[str]:
         found.append("number of epochs")
     for number, (a, b) in enumerate(zip(stock["epochs"], other["epochs"], strict=False)):
         if len(a["batches"]) != len(b["batches"]):
-            found.append(f"epoch {number}: {len(b['batches'])} batches instead of {len(a['batches'])}")
+            found.append(
+                f"epoch {number}: {len(b['batches'])} batches instead of {len(a['batches'])}"
+            )
         pairs = zip(a["batches"], b["batches"], strict=False)
         other_batches = [str(at) for at, (x, y) in enumerate(pairs) if x != y]
         if other_batches:

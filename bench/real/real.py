@@ -26,7 +26,9 @@ def measure(name: str, args: argparse.Namespace) -> dict:
     options = ["--epochs", str(args.epochs)]
     result: dict = {"pairs": []}
     for pair in range(args.pairs + args.memory):
-        print(f"  {name}: pair {pair + 1} of {args.pairs + args.memory}", file=sys.stderr, flush=True)
+        print(
+            f"  {name}: pair {pair + 1} of {args.pairs + args.memory}", file=sys.stderr, flush=True
+        )
         watched = pair >= args.pairs
         both = [measured.run(name, args.data, way, options, watched) for way in (None, args.served)]
         if "failed" in both[0] or "failed" in both[1]:
@@ -37,7 +39,9 @@ def measure(name: str, args: argparse.Namespace) -> dict:
             continue
         result["pairs"].append(both)
     stock = result["pairs"][0][0]
-    result["unequal_stock"] = [d for one, _ in result["pairs"] for d in measured.differences(stock, one)]
+    result["unequal_stock"] = [
+        d for one, _ in result["pairs"] for d in measured.differences(stock, one)
+    ]
     result["unequal"] = [d for _, one in result["pairs"] for d in measured.differences(stock, one)]
     result["way"] = measured.way(result["pairs"][0][1])
     result["reasons"] = measured.reasons(result["pairs"][0][1])
@@ -61,7 +65,10 @@ def ratio(result: dict, kind: str, epochs: slice) -> dict | None:
 
 def later_ms(result: dict) -> float:
     """By how much our first batch comes after stock's."""
-    waits = [b["epochs"][0]["first_batch_s"] - a["epochs"][0]["first_batch_s"] for a, b in result["pairs"]]
+    waits = [
+        b["epochs"][0]["first_batch_s"] - a["epochs"][0]["first_batch_s"]
+        for a, b in result["pairs"]
+    ]
     return harness.spread(waits)["median"] * 1000
 
 
@@ -95,10 +102,18 @@ def summary(results: dict) -> list[str]:
     lines = ["| figure | median | lowest tenth | highest tenth | worst |", "|---|---|---|---|---|"]
     for label, (kind, epochs) in FIGURES.items():
         found = [(ratio(one, kind, epochs), name) for name, one in good.items()]
-        lines.append(_spread_row(f"{label}, times stock's speed", [(r["median"], n) for r, n in found if r]))
+        lines.append(
+            _spread_row(f"{label}, times stock's speed", [(r["median"], n) for r, n in found if r])
+        )
     found = [(-later_ms(one), name) for name, one in good.items()]
-    lines.append(_spread_row("first batch after stock's, ms (negative: before)", found, sign=-1, digits=0))
-    found = [(-one["memory"][1] / one["memory"][0], name) for name, one in good.items() if "memory" in one]
+    lines.append(
+        _spread_row("first batch after stock's, ms (negative: before)", found, sign=-1, digits=0)
+    )
+    found = [
+        (-one["memory"][1] / one["memory"][0], name)
+        for name, one in good.items()
+        if "memory" in one
+    ]
     lines.append(_spread_row("memory, times stock's", found, sign=-1))
     return [line for line in lines if line]
 
@@ -136,7 +151,11 @@ def write(results: dict, about: dict) -> None:
         *(f"- {name}: {'; '.join(results[name]['reasons']) or 'nothing was said'}"
           for name in sorted(results) if results[name].get("way", "native") != "native"),
     ]  # fmt: skip
-    text = "\n".join(lines).replace(f"{harness.ROOT}/", "").replace(str(harness.pathlib.Path.home()), "~")
+    text = (
+        "\n".join(lines)
+        .replace(f"{harness.ROOT}/", "")
+        .replace(str(harness.pathlib.Path.home()), "~")
+    )
     harness.REPORTS.mkdir(parents=True, exist_ok=True)
     (harness.REPORTS / "real.md").write_text(text + "\n")
     kept = json.dumps({"machine": about, "programs": _without_samples(results)}, indent=1)
@@ -148,7 +167,10 @@ def _without_samples(results: dict) -> dict:
     """What the report is made of, and no more: full reports of runs are large."""
     kept = {}
     for name, one in results.items():
-        pairs = [[{key: run[key] for key in ("epochs", "process_s")} for run in pair] for pair in one["pairs"]]
+        pairs = [
+            [{key: run[key] for key in ("epochs", "process_s")} for run in pair]
+            for pair in one["pairs"]
+        ]
         kept[name] = {**one, "pairs": pairs}
     return kept
 
@@ -157,14 +179,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=measured.program_names())
     parser.add_argument("--data", type=pathlib.Path, default=DATA)
-    parser.add_argument("--share", type=float, default=1, help="of the files that the data have, for data of their own")
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1,
+        help="of the files that the data have, for data of their own",
+    )
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--no-memory", dest="memory", action="store_false", help="no pair that is watched for memory")
-    parser.add_argument("--runs", type=pathlib.Path, default=RUNS, help="where runs are kept meanwhile")
-    parser.add_argument("--go-on", action="store_true", help="with the programs that --runs does not have")
+    parser.add_argument(
+        "--no-memory",
+        dest="memory",
+        action="store_false",
+        help="no pair that is watched for memory",
+    )
+    parser.add_argument(
+        "--runs", type=pathlib.Path, default=RUNS, help="where runs are kept meanwhile"
+    )
+    parser.add_argument(
+        "--go-on", action="store_true", help="with the programs that --runs does not have"
+    )
     parser.add_argument("--no-report", action="store_true")
-    parser.add_argument("--served", nargs="*", default=[], help="options of headrace run, as NAME=VALUE")
+    parser.add_argument(
+        "--served", nargs="*", default=[], help="options of headrace run, as NAME=VALUE"
+    )
     args = parser.parse_args()
     args.served = [f"--{word}" for word in args.served]
     args.data = made_data.make(args.data, share=args.share).resolve()

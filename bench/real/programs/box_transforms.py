@@ -12,7 +12,9 @@ def crop(image, target, region):
     i, j, h, w = region
     target = {**target, "size": torch.tensor([h, w])}
     boxes = target["boxes"] - torch.as_tensor([j, i, j, i])
-    boxes = torch.min(boxes.reshape(-1, 2, 2), torch.as_tensor([w, h], dtype=torch.float32)).clamp(min=0)
+    boxes = torch.min(boxes.reshape(-1, 2, 2), torch.as_tensor([w, h], dtype=torch.float32)).clamp(
+        min=0
+    )
     target["area"] = (boxes[:, 1, :] - boxes[:, 0, :]).prod(dim=1)
     target["boxes"] = boxes.reshape(-1, 4)
     keep = torch.all(boxes[:, 1, :] > boxes[:, 0, :], dim=1)

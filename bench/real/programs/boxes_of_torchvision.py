@@ -20,7 +20,9 @@ class PersonDataset(Dataset):
 
     def __getitem__(self, idx):
         note = self.notes[idx]
-        img = tv_tensors.Image(F.pil_to_tensor(Image.open(f"{self.root}/{note['file']}").convert("RGB")))
+        img = tv_tensors.Image(
+            F.pil_to_tensor(Image.open(f"{self.root}/{note['file']}").convert("RGB"))
+        )
         boxes = torch.tensor(note["boxes"])
         target = {
             "boxes": tv_tensors.BoundingBoxes(boxes, format="XYWH", canvas_size=F.get_size(img)),
@@ -42,7 +44,9 @@ def get_transform(train):
     if train:
         transforms += [
             T.RandomPhotometricDistort(p=0.5),
-            T.RandomZoomOut(fill={tv_tensors.Image: (123, 117, 104), "others": 0}, side_range=(1.0, 2.0)),
+            T.RandomZoomOut(
+                fill={tv_tensors.Image: (123, 117, 104), "others": 0}, side_range=(1.0, 2.0)
+            ),
             T.RandomIoUCrop(),
             T.RandomHorizontalFlip(0.5),
             T.RandomShortestSize(min_size=(256, 288, 320), max_size=480),

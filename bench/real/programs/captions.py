@@ -39,7 +39,13 @@ def build_vocab(notes, threshold=2):
         for caption in note["captions"]:
             counter.update(caption.lower().split())
     vocab = Vocabulary()
-    for word in ["<pad>", "<start>", "<end>", "<unk>", *(w for w, c in counter.items() if c >= threshold)]:
+    for word in [
+        "<pad>",
+        "<start>",
+        "<end>",
+        "<unk>",
+        *(w for w, c in counter.items() if c >= threshold),
+    ]:
         vocab.add_word(word)
     return pickle.loads(pickle.dumps(vocab))
 
@@ -59,7 +65,11 @@ class CaptionDataset(Dataset):
         if self.transform is not None:
             image = self.transform(image)
         tokens = note["captions"][which].lower().split()
-        caption = [self.vocab("<start>"), *(self.vocab(token) for token in tokens), self.vocab("<end>")]
+        caption = [
+            self.vocab("<start>"),
+            *(self.vocab(token) for token in tokens),
+            self.vocab("<end>"),
+        ]
         return image, torch.Tensor(caption)
 
     def __len__(self):
@@ -91,7 +101,9 @@ def main():
         ]
     )
     dataset = CaptionDataset(args.data, notes, build_vocab(notes), transform)
-    loader = DataLoader(dataset, args.batch_size, shuffle=True, num_workers=args.workers, collate_fn=collate_fn)
+    loader = DataLoader(
+        dataset, args.batch_size, shuffle=True, num_workers=args.workers, collate_fn=collate_fn
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for images, captions, lengths in recorder.epoch(loader):

@@ -33,7 +33,9 @@ def draw_gaussian(heatmap, center, radius):
 
 
 def affine(center, scale, size):
-    src = np.array([center, center + (0, -scale / 2), center + (-scale / 2, -scale / 2)], np.float32)
+    src = np.array(
+        [center, center + (0, -scale / 2), center + (-scale / 2, -scale / 2)], np.float32
+    )
     dst = np.array([(size / 2, size / 2), (size / 2, 0), (0, 0)], np.float32)
     return cv2.getAffineTransform(src, dst)
 
@@ -62,7 +64,9 @@ class CTDet(Dataset):
         if flipped:
             img = img[:, ::-1, :]
             c[0] = width - c[0] - 1
-        inp = cv2.warpAffine(img, affine(c, s, self.size), (self.size, self.size), flags=cv2.INTER_LINEAR)
+        inp = cv2.warpAffine(
+            img, affine(c, s, self.size), (self.size, self.size), flags=cv2.INTER_LINEAR
+        )
         inp = inp.astype(np.float32) / 255.0
         inp += np.random.normal(0, 0.02, 3).astype(np.float32)
         inp = ((inp - self.mean) / self.std).transpose(2, 0, 1)
@@ -76,7 +80,9 @@ class CTDet(Dataset):
             corners = np.array([box[0], box[1], box[0] + box[2], box[1] + box[3]], np.float32)
             if flipped:
                 corners[[0, 2]] = width - corners[[2, 0]] - 1
-            corners = (to_output @ np.vstack([corners.reshape(2, 2).T, np.ones(2)])).T.clip(0, self.out - 1)
+            corners = (to_output @ np.vstack([corners.reshape(2, 2).T, np.ones(2)])).T.clip(
+                0, self.out - 1
+            )
             w, h = corners[1] - corners[0]
             if h > 0 and w > 0:
                 radius = max(0, int(gaussian_radius(math.ceil(h), math.ceil(w)) / 6))
@@ -92,7 +98,9 @@ class CTDet(Dataset):
 def main():
     args = parser(__doc__).parse_args()
     seed_all(317)
-    loader = DataLoader(CTDet(args.data), args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True)
+    loader = DataLoader(
+        CTDet(args.data), args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for batch in recorder.epoch(loader):

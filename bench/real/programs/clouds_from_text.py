@@ -36,7 +36,9 @@ class ShapesDataLoader(Dataset):
         self.npoints = npoint
         self.uniform = uniform
         self.normal_channel = normal_channel
-        self.datapath = [(name, number % 10) for number, name in enumerate(sorted(os.listdir(root)))]
+        self.datapath = [
+            (name, number % 10) for number, name in enumerate(sorted(os.listdir(root)))
+        ]
         self.cache_size = cache_size
         self.cache = {}
 
@@ -68,7 +70,7 @@ class ShapesDataLoader(Dataset):
 def random_point_dropout(batch_pc, max_dropout_ratio=0.875):
     for b in range(batch_pc.shape[0]):
         dropout_ratio = np.random.random() * max_dropout_ratio
-        drop_idx = np.where(np.random.random((batch_pc.shape[1])) <= dropout_ratio)[0]
+        drop_idx = np.where(np.random.random(batch_pc.shape[1]) <= dropout_ratio)[0]
         if len(drop_idx) > 0:
             batch_pc[b, drop_idx, :] = batch_pc[b, 0, :]
     return batch_pc
@@ -78,7 +80,9 @@ def main():
     args = parser(__doc__, batch_size=8).parse_args()
     seed_all(32)
     train_dataset = ShapesDataLoader(f"{args.data}/shapes")
-    loader = DataLoader(train_dataset, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True)
+    loader = DataLoader(
+        train_dataset, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for points, _ in recorder.epoch(loader):

@@ -28,7 +28,8 @@ def get_transforms(*, data):
                 A.ShiftScaleRotate(p=0.3, shift_limit=0.06, rotate_limit=15),
                 A.Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225]),
                 ToTensorV2(),
-            ]
+            ],
+            seed=CFG.seed,
         )
     return A.Compose([A.Resize(CFG.size, CFG.size), A.Normalize(), ToTensorV2()])
 

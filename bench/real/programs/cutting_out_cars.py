@@ -44,7 +44,9 @@ class BasicDataset(Dataset):
     def preprocess(mask_values, pil_img, scale, is_mask):
         w, h = 480, 360
         new_w, new_h = int(scale * w), int(scale * h)
-        pil_img = pil_img.resize((new_w, new_h), resample=Image.NEAREST if is_mask else Image.BICUBIC)
+        pil_img = pil_img.resize(
+            (new_w, new_h), resample=Image.NEAREST if is_mask else Image.BICUBIC
+        )
         img = np.asarray(pil_img)
         if is_mask:
             mask = np.zeros((new_h, new_w), dtype=np.int64)
@@ -81,7 +83,9 @@ def main():
     train_set, _ = random_split(
         dataset, [len(dataset) - n_val, n_val], generator=torch.Generator().manual_seed(0)
     )
-    loader = DataLoader(train_set, shuffle=True, batch_size=args.batch_size, num_workers=args.workers)
+    loader = DataLoader(
+        train_set, shuffle=True, batch_size=args.batch_size, num_workers=args.workers
+    )
     recorder = Recorder()
     for epoch in range(args.epochs):
         with tqdm(total=len(train_set), desc=f"Epoch {epoch}", unit="img", disable=True) as bar:

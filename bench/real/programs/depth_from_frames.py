@@ -34,11 +34,15 @@ class MonoDataset(data.Dataset):
         self.to_tensor = transforms.ToTensor()
         self.brightness = self.contrast = self.saturation = (0.8, 1.2)
         self.hue = (-0.1, 0.1)
-        self.K = np.array([[0.58, 0, 0.5, 0], [0, 1.92, 0.5, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=np.float32)
+        self.K = np.array(
+            [[0.58, 0, 0.5, 0], [0, 1.92, 0.5, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=np.float32
+        )
         self.resize = {}
         for i in range(self.num_scales):
             s = 2**i
-            self.resize[i] = transforms.Resize((self.height // s, self.width // s), interpolation=self.interp)
+            self.resize[i] = transforms.Resize(
+                (self.height // s, self.width // s), interpolation=self.interp
+            )
 
     def preprocess(self, inputs, color_aug):
         for k in list(inputs):
@@ -76,7 +80,9 @@ class MonoDataset(data.Dataset):
             inputs[("K", scale)] = torch.from_numpy(K)
             inputs[("inv_K", scale)] = torch.from_numpy(np.linalg.pinv(K))
         if do_color_aug:
-            color_aug = transforms.ColorJitter(self.brightness, self.contrast, self.saturation, self.hue)
+            color_aug = transforms.ColorJitter(
+                self.brightness, self.contrast, self.saturation, self.hue
+            )
         else:
             color_aug = lambda x: x  # noqa: E731
         self.preprocess(inputs, color_aug)
@@ -90,7 +96,9 @@ def main():
     args = parser(__doc__, batch_size=8).parse_args()
     seed_all(24)
     dataset = MonoDataset(f"{args.data}/frames", 192, 256, [0, -1, 1], 4, is_train=True)
-    loader = data.DataLoader(dataset, args.batch_size, True, num_workers=args.workers, drop_last=True)
+    loader = data.DataLoader(
+        dataset, args.batch_size, True, num_workers=args.workers, drop_last=True
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for inputs in recorder.epoch(loader):

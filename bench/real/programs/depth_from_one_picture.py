@@ -86,7 +86,9 @@ if __name__ == "__main__":
     options.add_argument("--size", type=int, default=320)
     args = options.parse_args()
     seed_all(23)
-    training_samples = DataLoadPreprocess(args, "train", transform=transforms.Compose([ToTensor("train")]))
+    training_samples = DataLoadPreprocess(
+        args, "train", transform=transforms.Compose([ToTensor("train")])
+    )
     loader = DataLoader(training_samples, args.batch_size, shuffle=True, num_workers=args.workers)
     recorder = Recorder()
     for _ in range(args.epochs):

@@ -15,8 +15,12 @@ class Glyphs(Dataset):
         for alphabet in sorted(os.listdir(root)):
             for name in sorted(os.listdir(os.path.join(root, alphabet))):
                 for angle in rotations:
-                    self.items.append((os.path.join(root, alphabet, name), f"{alphabet}/{angle}", angle))
-        self.idx_classes = {name: number for number, name in enumerate(sorted({i[1] for i in self.items}))}
+                    self.items.append(
+                        (os.path.join(root, alphabet, name), f"{alphabet}/{angle}", angle)
+                    )
+        self.idx_classes = {
+            name: number for number, name in enumerate(sorted({i[1] for i in self.items}))
+        }
         self.y = [self.idx_classes[item[1]] for item in self.items]
         self.size = size
 
@@ -35,7 +39,11 @@ class Glyphs(Dataset):
 class PrototypicalBatchSampler:
     def __init__(self, labels, classes_per_it, num_samples, iterations):
         self.labels = labels
-        self.classes_per_it, self.sample_per_class, self.iterations = classes_per_it, num_samples, iterations
+        self.classes_per_it, self.sample_per_class, self.iterations = (
+            classes_per_it,
+            num_samples,
+            iterations,
+        )
         self.classes, self.counts = np.unique(self.labels, return_counts=True)
         self.classes = torch.LongTensor(self.classes)
         self.indexes = torch.full((len(self.classes), int(max(self.counts))), -1, dtype=torch.long)

@@ -24,7 +24,12 @@ class StandardScaler:
 
 def time_features(dates):
     index = pd.DatetimeIndex(dates)
-    parts = [index.hour / 23.0, index.dayofweek / 6.0, (index.day - 1) / 30.0, (index.dayofyear - 1) / 365.0]
+    parts = [
+        index.hour / 23.0,
+        index.dayofweek / 6.0,
+        (index.day - 1) / 30.0,
+        (index.dayofyear - 1) / 365.0,
+    ]
     return np.stack([np.asarray(part) - 0.5 for part in parts], axis=1)
 
 

@@ -68,7 +68,12 @@ class ImageFolderDataset(torch.utils.data.Dataset):
 
 class InfiniteSampler(torch.utils.data.Sampler):
     def __init__(self, dataset, shuffle=True, seed=0, window_size=0.5):
-        self.dataset, self.shuffle, self.seed, self.window_size = dataset, shuffle, seed, window_size
+        self.dataset, self.shuffle, self.seed, self.window_size = (
+            dataset,
+            shuffle,
+            seed,
+            window_size,
+        )
 
     def __iter__(self):
         order = np.arange(len(self.dataset))

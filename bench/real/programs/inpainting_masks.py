@@ -10,7 +10,9 @@ from recording import Recorder, parser, seed_all
 from torch.utils.data import DataLoader, Dataset
 
 
-def make_random_irregular_mask(shape, max_angle=4, max_len=60, max_width=20, min_times=0, max_times=10):
+def make_random_irregular_mask(
+    shape, max_angle=4, max_len=60, max_width=20, min_times=0, max_times=10
+):
     height, width = shape
     mask = np.zeros((height, width), np.float32)
     times = np.random.randint(min_times, max_times + 1)
@@ -80,7 +82,9 @@ if __name__ == "__main__":
     args = parser(__doc__).parse_args()
     seed_all(47)
     dataset = InpaintingTrainDataset(f"{args.data}/photos", MixedMaskGenerator())
-    loader = DataLoader(dataset, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True)
+    loader = DataLoader(
+        dataset, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for batch in recorder.epoch(loader):

@@ -3,7 +3,7 @@
 import glob
 import os
 import random
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import scipy.signal
@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 RATE = 16_000
 
 
-@lru_cache(maxsize=None)
+@cache
 def filters():
     return mel_filters(RATE, 512, 64)
 
@@ -37,7 +37,9 @@ def fix_length(audio, length=RATE * 2):
 class Keywords(Dataset):
     def __init__(self, root, train=True):
         self.files = sorted(glob.glob(os.path.join(root, "speech", "*.wav")))
-        self.noises = [load_audio(path) for path in sorted(glob.glob(os.path.join(root, "noise", "*.wav")))]
+        self.noises = [
+            load_audio(path) for path in sorted(glob.glob(os.path.join(root, "noise", "*.wav")))
+        ]
         self.classes = sorted({os.path.basename(f).split("_")[0] for f in self.files})
         self.train = train
 
@@ -54,7 +56,9 @@ class Keywords(Dataset):
         return audio * random.uniform(0.7, 1.3)
 
     def features(self, audio):
-        _, _, spectrum = scipy.signal.stft(audio, RATE, nperseg=400, noverlap=240, nfft=512, padded=False)
+        _, _, spectrum = scipy.signal.stft(
+            audio, RATE, nperseg=400, noverlap=240, nfft=512, padded=False
+        )
         power = np.abs(spectrum) ** 2
         return np.log(filters() @ power + 1e-6).astype(np.float32)
 
@@ -79,7 +83,9 @@ class Keywords(Dataset):
 def main():
     args = parser(__doc__, batch_size=12).parse_args()
     seed_all(27)
-    loader = DataLoader(Keywords(args.data), args.batch_size, shuffle=True, num_workers=args.workers)
+    loader = DataLoader(
+        Keywords(args.data), args.batch_size, shuffle=True, num_workers=args.workers
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for mels, _ in recorder.epoch(loader):

@@ -50,7 +50,12 @@ class Validation(Dataset):
         target = np.zeros((50, 5), dtype=np.float32)
         target[: len(boxes), :4] = boxes
         target[: len(boxes), 4] = note["classes"]
-        return torch.from_numpy(image), torch.from_numpy(target), (note["height"], note["width"]), index
+        return (
+            torch.from_numpy(image),
+            torch.from_numpy(target),
+            (note["height"], note["width"]),
+            index,
+        )
 
 
 def main():

@@ -17,7 +17,9 @@ class VoxelGenerator:
         self.max_points, self.max_voxels = max_points, max_voxels
 
     def generate(self, points):
-        inside = np.all((points[:, :3] >= self.reach[:3]) & (points[:, :3] < self.reach[3:]), axis=1)
+        inside = np.all(
+            (points[:, :3] >= self.reach[:3]) & (points[:, :3] < self.reach[3:]), axis=1
+        )
         points = points[inside]
         coords = np.floor((points[:, :3] - self.reach[:3]) / self.size).astype(np.int64)
         flat = (coords[:, 2] * self.grid[1] + coords[:, 1]) * self.grid[0] + coords[:, 0]
@@ -28,7 +30,11 @@ class VoxelGenerator:
         for row, voxel in enumerate(keep):
             count = min(counts[voxel], self.max_points)
             voxels[row, :count] = points[order[starts[voxel] : starts[voxel] + count]]
-        return voxels, coords[order[starts[keep]]][:, ::-1], np.minimum(counts[keep], self.max_points)
+        return (
+            voxels,
+            coords[order[starts[keep]]][:, ::-1],
+            np.minimum(counts[keep], self.max_points),
+        )
 
 
 class Sweeps(Dataset):
@@ -74,7 +80,11 @@ if __name__ == "__main__":
     args = parser(__doc__, batch_size=4).parse_args()
     seed_all(34)
     loader = DataLoader(
-        Sweeps(args.data), args.batch_size, shuffle=True, num_workers=args.workers, collate_fn=collate_batch
+        Sweeps(args.data),
+        args.batch_size,
+        shuffle=True,
+        num_workers=args.workers,
+        collate_fn=collate_batch,
     )
     recorder = Recorder()
     for _ in range(args.epochs):

@@ -91,7 +91,9 @@ def main():
     seed_all(36)
     path = f"{args.data}/articles.jsonl"
     with open(path) as file:
-        tokenizer = WordPieces([json.loads(line)["text"] for _, line in zip(range(100), file, strict=False)])
+        tokenizer = WordPieces(
+            [json.loads(line)["text"] for _, line in zip(range(100), file, strict=False)]
+        )
     dataset = LineByLineTextDataset(tokenizer, path, block_size=256)
     loader = DataLoader(
         dataset, args.batch_size, sampler=RandomSampler(dataset), num_workers=args.workers,

@@ -80,7 +80,12 @@ def main():
     seed_all(7)
     dataset = ImageFolder(f"{args.data}/photos", MaskedTransform(192, 12))
     loader = DataLoader(
-        dataset, args.batch_size, True, num_workers=args.workers, collate_fn=collate_fn, drop_last=True
+        dataset,
+        args.batch_size,
+        True,
+        num_workers=args.workers,
+        collate_fn=collate_fn,
+        drop_last=True,
     )
     recorder = Recorder()
     for _ in range(args.epochs):

@@ -77,10 +77,16 @@ if __name__ == "__main__":
     args = parser(__doc__, batch_size=8).parse_args()
     seed_all(1234)
     db_train = SlicesDataset(
-        f"{args.data}/slices", "train", transforms.Compose([RandomGenerator(output_size=[224, 224])])
+        f"{args.data}/slices",
+        "train",
+        transforms.Compose([RandomGenerator(output_size=[224, 224])]),
     )
     trainloader = DataLoader(
-        db_train, batch_size=args.batch_size, shuffle=True, num_workers=args.workers, worker_init_fn=worker_init_fn
+        db_train,
+        batch_size=args.batch_size,
+        shuffle=True,
+        num_workers=args.workers,
+        worker_init_fn=worker_init_fn,
     )
     recorder = Recorder()
     for _ in range(args.epochs):

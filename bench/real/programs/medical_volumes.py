@@ -24,7 +24,10 @@ class VolumePatches(Dataset):
         return self.file
 
     def corner(self, case, rng):
-        return [rng.randint(0, size - width + 1) for size, width in zip(self.shapes[case], self.patch, strict=True)]
+        return [
+            rng.randint(0, size - width + 1)
+            for size, width in zip(self.shapes[case], self.patch, strict=True)
+        ]
 
     def __getitem__(self, index):
         case = self.cases[index // self.per_volume]
@@ -56,7 +59,9 @@ class VolumePatches(Dataset):
 def main():
     args = parser(__doc__, batch_size=4).parse_args()
     seed_all(41)
-    loader = DataLoader(VolumePatches(f"{args.data}/volumes.h5"), args.batch_size, True, num_workers=args.workers)
+    loader = DataLoader(
+        VolumePatches(f"{args.data}/volumes.h5"), args.batch_size, True, num_workers=args.workers
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for batch in recorder.epoch(loader):

@@ -33,7 +33,9 @@ def random_affine(im, targets, border):
     centre, rotate, shift = np.eye(3), np.eye(3), np.eye(3)
     centre[0, 2], centre[1, 2] = -im.shape[1] / 2, -im.shape[0] / 2
     s = random.uniform(1 - HYP["scale"], 1 + HYP["scale"])
-    rotate[:2] = cv2.getRotationMatrix2D(angle=random.uniform(-HYP["degrees"], HYP["degrees"]), center=(0, 0), scale=s)
+    rotate[:2] = cv2.getRotationMatrix2D(
+        angle=random.uniform(-HYP["degrees"], HYP["degrees"]), center=(0, 0), scale=s
+    )
     shift[0, 2] = random.uniform(0.5 - HYP["translate"], 0.5 + HYP["translate"]) * width
     shift[1, 2] = random.uniform(0.5 - HYP["translate"], 0.5 + HYP["translate"]) * height
     matrix = shift @ rotate @ centre
@@ -44,7 +46,10 @@ def random_affine(im, targets, border):
         xy = (xy @ matrix.T)[:, :2].reshape(n, 8)
         x, y = xy[:, [0, 2, 4, 6]], xy[:, [1, 3, 5, 7]]
         new = np.concatenate((x.min(1), y.min(1), x.max(1), y.max(1))).reshape(4, n).T
-        new[:, [0, 2]], new[:, [1, 3]] = new[:, [0, 2]].clip(0, width), new[:, [1, 3]].clip(0, height)
+        new[:, [0, 2]], new[:, [1, 3]] = (
+            new[:, [0, 2]].clip(0, width),
+            new[:, [1, 3]].clip(0, height),
+        )
         keep = (new[:, 2] - new[:, 0] > 2) & (new[:, 3] - new[:, 1] > 2)
         targets = targets[keep]
         targets[:, 1:5] = new[keep]
@@ -53,7 +58,9 @@ def random_affine(im, targets, border):
 
 class LoadImagesAndLabels(Dataset):
     def __init__(self, path, img_size=320, augment=True):
-        self.im_files = sorted(glob.glob(os.path.join(path, "photos", "**", "*.jpg"), recursive=True))
+        self.im_files = sorted(
+            glob.glob(os.path.join(path, "photos", "**", "*.jpg"), recursive=True)
+        )
         stems = [f"{Path(f).parent.name}_{Path(f).stem}" for f in self.im_files]
         self.labels = [np.loadtxt(f"{path}/yolo/{s}.txt", dtype=np.float32, ndmin=2) for s in stems]
         self.img_size = img_size

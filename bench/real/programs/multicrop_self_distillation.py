@@ -56,7 +56,13 @@ class MultiCrop:
             [crop(224, global_scale), flip_and_colour, GaussianBlur(1.0), normalize]
         )
         self.second = transforms.Compose(
-            [crop(224, global_scale), flip_and_colour, GaussianBlur(0.1), Solarization(0.2), normalize]
+            [
+                crop(224, global_scale),
+                flip_and_colour,
+                GaussianBlur(0.1),
+                Solarization(0.2),
+                normalize,
+            ]
         )
         self.local_count = local_count
         self.local = transforms.Compose(

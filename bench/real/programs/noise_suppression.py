@@ -22,7 +22,9 @@ def is_clipped(y, clipping_threshold=0.999):
 
 
 class NoisyMixtures(Dataset):
-    def __init__(self, root, sr=22_050, sub_sample_length=1.5, snr_range=(-5, 20), reverb_proportion=0.75):
+    def __init__(
+        self, root, sr=22_050, sub_sample_length=1.5, snr_range=(-5, 20), reverb_proportion=0.75
+    ):
         self.clean = sorted(glob.glob(join_or_none(root, "speech", "*.wav")))
         self.noise = sorted(glob.glob(join_or_none(root, "noise", "*.wav")))
         self.rir = sorted(glob.glob(join_or_none(root, "rooms", "*.npy")))
@@ -83,7 +85,9 @@ class NoisyMixtures(Dataset):
 if __name__ == "__main__":
     args = parser(__doc__, batch_size=12).parse_args()
     seed_all(28)
-    loader = DataLoader(NoisyMixtures(args.data), args.batch_size, shuffle=True, num_workers=args.workers)
+    loader = DataLoader(
+        NoisyMixtures(args.data), args.batch_size, shuffle=True, num_workers=args.workers
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for noisy, clean in recorder.epoch(loader):

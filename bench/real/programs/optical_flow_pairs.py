@@ -94,7 +94,9 @@ class FlowDataset(data.Dataset):
                 self.init_seed = True
         index = index % len(self.image_list)
         flow = np.array(read_flow(self.flow_list[index])).astype(np.float32)
-        img1, img2 = (np.array(Image.open(f)).astype(np.uint8)[..., :3] for f in self.image_list[index])
+        img1, img2 = (
+            np.array(Image.open(f)).astype(np.uint8)[..., :3] for f in self.image_list[index]
+        )
         if self.augmentor is not None:
             img1, img2, flow = self.augmentor(img1, img2, flow)
         img1 = torch.from_numpy(img1).permute(2, 0, 1).float()
@@ -116,7 +118,9 @@ if __name__ == "__main__":
     args = parser(__doc__, batch_size=6).parse_args()
     seed_all(1234)
     train_dataset = 3 * FlowDataset(f"{args.data}/flow", {"crop_size": [320, 448]})
-    loader = data.DataLoader(train_dataset, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True)
+    loader = data.DataLoader(
+        train_dataset, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for _ in recorder.epoch(loader):

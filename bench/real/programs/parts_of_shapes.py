@@ -52,7 +52,9 @@ class PartDataset(Dataset):
 def main():
     args = parser(__doc__, batch_size=32).parse_args()
     seed_all(33)
-    loader = DataLoader(PartDataset(args.data), args.batch_size, shuffle=True, num_workers=args.workers)
+    loader = DataLoader(
+        PartDataset(args.data), args.batch_size, shuffle=True, num_workers=args.workers
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for points, seg, _ in recorder.epoch(loader):

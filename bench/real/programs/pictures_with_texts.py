@@ -3,8 +3,8 @@
 import html
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import pandas as pd
 import torch
@@ -12,7 +12,14 @@ from PIL import Image
 from recording import Recorder, parser, seed_all
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.sampler import RandomSampler
-from torchvision.transforms import CenterCrop, Compose, Normalize, RandomResizedCrop, Resize, ToTensor
+from torchvision.transforms import (
+    CenterCrop,
+    Compose,
+    Normalize,
+    RandomResizedCrop,
+    Resize,
+    ToTensor,
+)
 
 CONTEXT = 77
 
@@ -29,7 +36,9 @@ class SimpleTokenizer:
     def __init__(self, texts):
         letters = sorted(set("".join(texts)))
         self.encoder = {letter: number for number, letter in enumerate(letters)}
-        merges = sorted({pair for text in texts[:50] for word in text.split() for pair in pairs_of(word)})
+        merges = sorted(
+            {pair for text in texts[:50] for word in text.split() for pair in pairs_of(word)}
+        )
         self.ranks = {pair: rank for rank, pair in enumerate(merges)}
         for first, second in merges:
             self.encoder.setdefault(first + second, len(self.encoder))
@@ -76,7 +85,11 @@ class CsvDataset(Dataset):
 
     def __getitem__(self, idx):
         images = self.transforms(Image.open(f"{self.root}/{self.images[idx]}"))
-        tokens = [self.tokenizer.start, *self.tokenizer.encode(str(self.captions[idx])), self.tokenizer.end]
+        tokens = [
+            self.tokenizer.start,
+            *self.tokenizer.encode(str(self.captions[idx])),
+            self.tokenizer.end,
+        ]
         texts = torch.zeros(CONTEXT, dtype=torch.long)
         texts[: min(len(tokens), CONTEXT)] = torch.tensor(tokens[:CONTEXT])
         return images, texts
@@ -94,7 +107,15 @@ def image_transform(n_px, is_train):
     if is_train:
         crop = RandomResizedCrop(n_px, scale=(0.9, 1.0), interpolation=Image.BICUBIC)
         return Compose([crop, convert, ToTensor(), normalize])
-    return Compose([Resize(n_px, interpolation=Image.BICUBIC), CenterCrop(n_px), convert, ToTensor(), normalize])
+    return Compose(
+        [
+            Resize(n_px, interpolation=Image.BICUBIC),
+            CenterCrop(n_px),
+            convert,
+            ToTensor(),
+            normalize,
+        ]
+    )
 
 
 def main():
@@ -105,7 +126,10 @@ def main():
     )
     sampler = RandomSampler(dataset)
     info = DataInfo(
-        DataLoader(dataset, args.batch_size, sampler=sampler, num_workers=args.workers, drop_last=True), sampler
+        DataLoader(
+            dataset, args.batch_size, sampler=sampler, num_workers=args.workers, drop_last=True
+        ),
+        sampler,
     )
     recorder = Recorder()
     for _ in range(args.epochs):

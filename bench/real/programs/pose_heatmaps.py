@@ -85,27 +85,40 @@ class JointsDataset(Dataset):
             if joints_vis[i, 0] > 0.0:
                 joints[i] = trans @ np.array([joints[i, 0], joints[i, 1], 1.0])
         target, target_weight = self.generate_target(joints, joints_vis)
-        meta = {"image": db_rec["image"], "joints": joints, "center": c, "scale": s, "rotation": float(r)}
+        meta = {
+            "image": db_rec["image"],
+            "joints": joints,
+            "center": c,
+            "scale": s,
+            "rotation": float(r),
+        }
         return inputs, torch.from_numpy(target), torch.from_numpy(target_weight), meta
 
     def generate_target(self, joints, joints_vis):
         target_weight = np.ones((self.num_joints, 1), dtype=np.float32)
         target_weight[:, 0] = joints_vis[:, 0]
-        target = np.zeros((self.num_joints, self.heatmap_size[1], self.heatmap_size[0]), dtype=np.float32)
+        target = np.zeros(
+            (self.num_joints, self.heatmap_size[1], self.heatmap_size[0]), dtype=np.float32
+        )
         tmp_size = self.sigma * 3
         for joint_id in range(self.num_joints):
-            mu_x, mu_y = (joints[joint_id] / (self.image_size / self.heatmap_size) + 0.5).astype(int)
+            mu_x, mu_y = (joints[joint_id] / (self.image_size / self.heatmap_size) + 0.5).astype(
+                int
+            )
             ul, br = (mu_x - tmp_size, mu_y - tmp_size), (mu_x + tmp_size + 1, mu_y + tmp_size + 1)
             if ul[0] >= 48 or ul[1] >= 64 or br[0] < 0 or br[1] < 0:
                 target_weight[joint_id] = 0
                 continue
             x = np.arange(0, 2 * tmp_size + 1, 1, np.float32)
             g = np.exp(-((x - tmp_size) ** 2 + (x[:, None] - tmp_size) ** 2) / (2 * self.sigma**2))
-            gx, gy = (max(0, -ul[0]), min(br[0], 48) - ul[0]), (max(0, -ul[1]), min(br[1], 64) - ul[1])
+            gx, gy = (
+                (max(0, -ul[0]), min(br[0], 48) - ul[0]),
+                (max(0, -ul[1]), min(br[1], 64) - ul[1]),
+            )
             if target_weight[joint_id] > 0.5:
-                target[joint_id][max(0, ul[1]) : min(br[1], 64), max(0, ul[0]) : min(br[0], 48)] = g[
-                    gy[0] : gy[1], gx[0] : gx[1]
-                ]
+                target[joint_id][max(0, ul[1]) : min(br[1], 64), max(0, ul[0]) : min(br[0], 48)] = (
+                    g[gy[0] : gy[1], gx[0] : gx[1]]
+                )
         return target, target_weight
 
 

@@ -26,7 +26,9 @@ class Manifest:
             for line in file:
                 name, text, _ = line.strip().split("|")
                 path = f"{root}/speech/{name}"
-                made.entries.append({"path": path, "text": text, "frames": soundfile.info(path).frames})
+                made.entries.append(
+                    {"path": path, "text": text, "frames": soundfile.info(path).frames}
+                )
         letters = sorted(set("".join(entry["text"] for entry in made.entries)))
         made.vocabulary = {letter: number for number, letter in enumerate(["<pad>", *letters])}
         return made
@@ -60,7 +62,9 @@ class LengthSampler(Sampler):
 
     def __iter__(self):
         rng = random.Random(self.seed + self.epoch)
-        order = sorted(range(len(self.lengths)), key=lambda i: self.lengths[i] + rng.uniform(0, 4000))
+        order = sorted(
+            range(len(self.lengths)), key=lambda i: self.lengths[i] + rng.uniform(0, 4000)
+        )
         batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
         rng.shuffle(batches)
         self.epoch += 1
@@ -77,7 +81,9 @@ class DataCollatorWithPadding:
 
     def __call__(self, features):
         waves = [f["input_values"] for f in features]
-        batch = {"input_values": pad_sequence(waves, batch_first=True, padding_value=self.padding_value)}
+        batch = {
+            "input_values": pad_sequence(waves, batch_first=True, padding_value=self.padding_value)
+        }
         mask = torch.zeros_like(batch["input_values"], dtype=torch.long)
         for row, wave in enumerate(waves):
             mask[row, : len(wave)] = 1
@@ -96,7 +102,10 @@ def main():
     dataset = Utterances(manifest)
     sampler = LengthSampler([entry["frames"] for entry in manifest.entries], args.batch_size)
     loader = DataLoader(
-        dataset, batch_sampler=sampler, collate_fn=DataCollatorWithPadding(), num_workers=args.workers
+        dataset,
+        batch_sampler=sampler,
+        collate_fn=DataCollatorWithPadding(),
+        num_workers=args.workers,
     )
     recorder = Recorder()
     for _ in range(args.epochs):

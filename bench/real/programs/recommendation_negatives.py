@@ -8,7 +8,9 @@ from recording import Recorder, parser, seed_all
 
 
 def load_all(path):
-    train_data = pd.read_csv(path, sep=" ", header=None, names=["user", "item"], dtype={0: np.int32, 1: np.int32})
+    train_data = pd.read_csv(
+        path, sep=" ", header=None, names=["user", "item"], dtype={0: np.int32, 1: np.int32}
+    )
     user_num, item_num = train_data["user"].max() + 1, train_data["item"].max() + 1
     pairs = train_data.values.tolist()
     train_mat = sp.dok_matrix((user_num, item_num), dtype=np.float32)

@@ -10,7 +10,10 @@ import torch.nn.functional as F
 from recording import Recorder, parser, seed_all
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset
 
-BAND_STATS = {"mean": np.linspace(2000, 5000, 13, dtype=np.float32), "std": np.linspace(900, 1800, 13, dtype=np.float32)}
+BAND_STATS = {
+    "mean": np.linspace(2000, 5000, 13, dtype=np.float32),
+    "std": np.linspace(900, 1800, 13, dtype=np.float32),
+}
 LABELS = tuple("urban forest water arable pasture wetland".split())
 
 
@@ -24,7 +27,10 @@ class Tiles(Dataset):
     @staticmethod
     def read_labels(root):
         with open(f"{root}/hours.csv", newline="") as file:
-            return [float(row["price"]) for _, row in zip(range(1000), csv.DictReader(file), strict=False)]
+            return [
+                float(row["price"])
+                for _, row in zip(range(1000), csv.DictReader(file), strict=False)
+            ]
 
     def __len__(self):
         return len(self.files)
@@ -65,7 +71,8 @@ if __name__ == "__main__":
     args = parser(__doc__).parse_args()
     seed_all(42)
     tiles = Tiles(args.data, transforms=[upsample, quarter_turns, channel_dropout])
-    both = ConcatDataset([Subset(tiles, range(0, 60)), Subset(tiles, range(60, len(tiles)))])
+    half = len(tiles) // 2
+    both = ConcatDataset([Subset(tiles, range(0, half)), Subset(tiles, range(half, len(tiles)))])
     loader = DataLoader(both, args.batch_size, shuffle=True, num_workers=args.workers)
     recorder = Recorder()
     for _ in range(args.epochs):

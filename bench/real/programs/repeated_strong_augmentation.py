@@ -57,7 +57,9 @@ def main():
             OneOf(),
             transforms.ColorJitter(0.3, 0.3, 0.3),
             transforms.ToTensor(),
-            transforms.Normalize(mean=torch.tensor([0.485, 0.456, 0.406]), std=torch.tensor([0.229, 0.224, 0.225])),
+            transforms.Normalize(
+                mean=torch.tensor([0.485, 0.456, 0.406]), std=torch.tensor([0.229, 0.224, 0.225])
+            ),
         ]
     )
     dataset = datasets.ImageFolder(f"{args.data}/photos", transform)

@@ -67,7 +67,10 @@ def main():
         ]
     )
     loader = DataLoader(
-        TripletImageLoader(f"{args.data}/photos", transform), args.batch_size, True, num_workers=args.workers
+        TripletImageLoader(f"{args.data}/photos", transform),
+        args.batch_size,
+        True,
+        num_workers=args.workers,
     )
     recorder = Recorder()
     for _ in range(args.epochs):

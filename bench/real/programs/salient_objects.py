@@ -90,11 +90,16 @@ class SalObjDataset(Dataset):
 if __name__ == "__main__":
     args = parser(__doc__, batch_size=12).parse_args()
     seed_all(13)
-    dataset = SalObjDataset(args.data, Compose([RescaleT(320), RandomCrop(288), ToTensorLab(flag=0)]))
+    dataset = SalObjDataset(
+        args.data, Compose([RescaleT(320), RandomCrop(288), ToTensorLab(flag=0)])
+    )
     salobj_dataloader = DataLoader(dataset, args.batch_size, shuffle=True, num_workers=args.workers)
     recorder = Recorder()
     for _ in range(args.epochs):
         for data in recorder.epoch(salobj_dataloader):
-            inputs, labels = data["image"].type(torch.FloatTensor), data["label"].type(torch.FloatTensor)
+            inputs, labels = (
+                data["image"].type(torch.FloatTensor),
+                data["label"].type(torch.FloatTensor),
+            )
             assert inputs.shape[-2:] == labels.shape[-2:]
     recorder.finish()

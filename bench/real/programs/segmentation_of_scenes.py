@@ -28,7 +28,11 @@ class RandomScaleCrop:
         img, mask = sample["image"], sample["label"]
         short_size = random.randint(int(self.base_size * 0.5), int(self.base_size * 2.0))
         w, h = img.size
-        ow, oh = (int(w * short_size / h), short_size) if h < w else (short_size, int(h * short_size / w))
+        ow, oh = (
+            (int(w * short_size / h), short_size)
+            if h < w
+            else (short_size, int(h * short_size / w))
+        )
         img = img.resize((ow, oh), Image.BILINEAR)
         mask = mask.resize((ow, oh), Image.NEAREST)
         if short_size < self.crop_size:
@@ -84,7 +88,10 @@ class VOCSegmentation(Dataset):
         return len(self.images)
 
     def __getitem__(self, index):
-        sample = {"image": Image.open(self.images[index]).convert("RGB"), "label": Image.open(self.categories[index])}
+        sample = {
+            "image": Image.open(self.images[index]).convert("RGB"),
+            "label": Image.open(self.categories[index]),
+        }
         if self.split == "train":
             return self.transform_tr(sample)
         return self.transform_val(sample)
@@ -106,7 +113,9 @@ def main():
     args = parser(__doc__).parse_args()
     seed_all(1)
     train_set = VOCSegmentation(args.data)
-    loader = DataLoader(train_set, batch_size=args.batch_size, shuffle=True, num_workers=args.workers)
+    loader = DataLoader(
+        train_set, batch_size=args.batch_size, shuffle=True, num_workers=args.workers
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for sample in recorder.epoch(loader):

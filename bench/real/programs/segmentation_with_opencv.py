@@ -130,7 +130,9 @@ if __name__ == "__main__":
         [RandScale([0.5, 2]), RandRotate([-10, 10], padding=mean), RandomGaussianBlur(), RandomFlip(),
          Crop(321, mean), ToTensorNormalized(mean, std)]
     )  # fmt: skip
-    loader = DataLoader(SemData(args.data, transform), args.batch_size, True, num_workers=args.workers)
+    loader = DataLoader(
+        SemData(args.data, transform), args.batch_size, True, num_workers=args.workers
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for _ in recorder.epoch(loader):

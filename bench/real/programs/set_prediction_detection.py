@@ -6,11 +6,10 @@ import random
 import torch
 import torchvision.transforms as T
 import torchvision.transforms.functional as F
+from box_transforms import Compose, Normalize, RandomHorizontalFlip, RandomResize, RandomSizeCrop
 from PIL import Image
 from recording import Recorder, parser, seed_all
 from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler
-
-from box_transforms import Compose, Normalize, RandomHorizontalFlip, RandomResize, RandomSizeCrop
 
 
 class RandomSelect:
@@ -88,7 +87,13 @@ def make_transforms():
             RandomHorizontalFlip(),
             RandomSelect(
                 RandomResize(scales, max_size=600),
-                Compose([RandomResize([200, 250, 300]), RandomSizeCrop(192, 300), RandomResize(scales, max_size=600)]),
+                Compose(
+                    [
+                        RandomResize([200, 250, 300]),
+                        RandomSizeCrop(192, 300),
+                        RandomResize(scales, max_size=600),
+                    ]
+                ),
             ),
             ToTensor(),
             Normalize(T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])),
@@ -101,7 +106,9 @@ def main():
     seed_all(42)
     dataset = CocoBoxes(args.data, make_transforms())
     batches = BatchSampler(RandomSampler(dataset), args.batch_size, drop_last=True)
-    loader = DataLoader(dataset, batch_sampler=batches, collate_fn=collate_fn, num_workers=args.workers)
+    loader = DataLoader(
+        dataset, batch_sampler=batches, collate_fn=collate_fn, num_workers=args.workers
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for samples, targets in recorder.epoch(loader):

@@ -53,7 +53,10 @@ class Expand:
             return image, boxes, labels
         height, width, depth = image.shape
         ratio = random.uniform(1, 2.5)
-        left, top = random.uniform(0, width * ratio - width), random.uniform(0, height * ratio - height)
+        left, top = (
+            random.uniform(0, width * ratio - width),
+            random.uniform(0, height * ratio - height),
+        )
         canvas = np.zeros((int(height * ratio), int(width * ratio), depth), dtype=image.dtype)
         canvas[:, :, :] = self.mean
         canvas[int(top) : int(top + height), int(left) : int(left + width)] = image

@@ -79,7 +79,9 @@ def main():
     seed_all(29)
     dataset = SpeakerDataset(Path(args.data))
     order = RandomCycler(range(len(dataset))).sample(len(dataset))
-    loader = DataLoader(dataset, args.batch_size, sampler=order, num_workers=args.workers, drop_last=True)
+    loader = DataLoader(
+        dataset, args.batch_size, sampler=order, num_workers=args.workers, drop_last=True
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for parts, _ in recorder.epoch(loader):

@@ -76,7 +76,9 @@ class TextMelCollate:
         self.n_frames_per_step = n_frames_per_step
 
     def __call__(self, batch):
-        input_lengths, order = torch.sort(torch.LongTensor([len(x[0]) for x in batch]), dim=0, descending=True)
+        input_lengths, order = torch.sort(
+            torch.LongTensor([len(x[0]) for x in batch]), dim=0, descending=True
+        )
         text_padded = torch.LongTensor(len(batch), int(input_lengths[0])).zero_()
         most = max(x[1].size(1) for x in batch)
         mel_padded = torch.FloatTensor(len(batch), batch[0][1].size(0), most).zero_()

@@ -63,7 +63,10 @@ def endless(root, args):
     dataset = FlatFolderDataset(root, train_transform())
     return iter(
         data.DataLoader(
-            dataset, batch_size=args.batch_size, sampler=InfiniteSamplerWrapper(dataset), num_workers=args.workers
+            dataset,
+            batch_size=args.batch_size,
+            sampler=InfiniteSamplerWrapper(dataset),
+            num_workers=args.workers,
         )
     )
 

@@ -11,7 +11,9 @@ from torchvision.transforms import Compose, RandomCrop, Resize, ToPILImage, ToTe
 
 
 def is_image_file(filename):
-    return any(filename.endswith(extension) for extension in [".png", ".jpg", ".jpeg", ".PNG", ".JPG"])
+    return any(
+        filename.endswith(extension) for extension in [".png", ".jpg", ".jpeg", ".PNG", ".JPG"]
+    )
 
 
 def calculate_valid_crop_size(crop_size, upscale_factor):

@@ -93,7 +93,9 @@ def main():
     args = parser(__doc__, batch_size=8).parse_args()
     seed_all(14)
     train_set = DatasetSR({"dataroot_H": f"{args.data}/sharp", "scale": 2, "H_size": 96})
-    train_loader = DataLoader(train_set, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True)
+    train_loader = DataLoader(
+        train_set, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for data in recorder.epoch(train_loader):

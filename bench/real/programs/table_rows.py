@@ -41,7 +41,9 @@ def main():
     dataset = TabularDataset(frame, "target")
     counts = np.bincount(dataset.target.astype(int))
     weights = torch.from_numpy(1.0 / counts[dataset.target.astype(int)])
-    sampler = WeightedRandomSampler(weights, len(weights), generator=torch.Generator().manual_seed(1))
+    sampler = WeightedRandomSampler(
+        weights, len(weights), generator=torch.Generator().manual_seed(1)
+    )
     loader = DataLoader(dataset, args.batch_size, sampler=sampler, num_workers=args.workers)
     recorder = Recorder()
     for _ in range(args.epochs):

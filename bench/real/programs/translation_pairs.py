@@ -12,7 +12,9 @@ from torch.utils.data import DataLoader, Dataset
 def train_tokenizer(lines):
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    trainer = trainers.BpeTrainer(special_tokens=["<pad>", "<unk>", "<s>", "</s>"], vocab_size=500, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        special_tokens=["<pad>", "<unk>", "<s>", "</s>"], vocab_size=500, show_progress=False
+    )
     tokenizer.train_from_iterator(lines, trainer)
     return tokenizer
 
@@ -30,7 +32,11 @@ class LanguagePairs(Dataset):
     def __getitem__(self, index):
         source, target = self.pairs[index]
         source, target = self.tokenizer.encode(source).ids, self.tokenizer.encode(target).ids
-        return {"id": index, "source": torch.LongTensor([*source, 3]), "target": torch.LongTensor([2, *target, 3])}
+        return {
+            "id": index,
+            "source": torch.LongTensor([*source, 3]),
+            "target": torch.LongTensor([2, *target, 3]),
+        }
 
 
 class TokenBatches:
@@ -83,7 +89,10 @@ if __name__ == "__main__":
     seed_all(37)
     dataset = LanguagePairs(f"{args.data}/pairs.tsv")
     loader = DataLoader(
-        dataset, batch_sampler=TokenBatches(dataset.sizes, 4000), collate_fn=collater, num_workers=args.workers
+        dataset,
+        batch_sampler=TokenBatches(dataset.sizes, 4000),
+        collate_fn=collater,
+        num_workers=args.workers,
     )
     recorder = Recorder()
     for _ in range(args.epochs):

@@ -50,7 +50,11 @@ def main():
     seed_all(26)
     dataset = Clips(f"{args.data}/clips.npy", pathway=PackPathway())
     loader = DataLoader(
-        dataset, args.batch_size, shuffle=True, num_workers=args.workers, persistent_workers=args.workers > 0
+        dataset,
+        args.batch_size,
+        shuffle=True,
+        num_workers=args.workers,
+        persistent_workers=args.workers > 0,
     )
     recorder = Recorder()
     for _ in range(args.epochs):

@@ -37,9 +37,14 @@ class GroupMultiScaleCrop:
         image_w, image_h = img_group[0].size
         base = min(image_w, image_h)
         sizes = [int(base * x) for x in self.scales]
-        pairs = [(h, w) for i, h in enumerate(sizes) for j, w in enumerate(sizes) if abs(i - j) <= 1]
+        pairs = [
+            (h, w) for i, h in enumerate(sizes) for j, w in enumerate(sizes) if abs(i - j) <= 1
+        ]
         crop_h, crop_w = random.choice(pairs)
-        offset_w, offset_h = random.randint(0, image_w - crop_w), random.randint(0, image_h - crop_h)
+        offset_w, offset_h = (
+            random.randint(0, image_w - crop_w),
+            random.randint(0, image_h - crop_h),
+        )
         box = (offset_w, offset_h, offset_w + crop_w, offset_h + crop_h)
         return [img.crop(box).resize(self.input_size, Image.BILINEAR) for img in img_group]
 
@@ -80,11 +85,15 @@ class SegmentDataSet(data.Dataset):
         self.video_list = [VideoRecord(row) for row in records]
 
     def _load_image(self, directory, idx):
-        return [Image.open(os.path.join(self.root_path, directory, f"img_{idx:05d}.jpg")).convert("RGB")]
+        return [
+            Image.open(os.path.join(self.root_path, directory, f"img_{idx:05d}.jpg")).convert("RGB")
+        ]
 
     def _sample_indices(self, record):
         average = (record.num_frames - self.new_length + 1) // self.num_segments
-        return np.multiply(list(range(self.num_segments)), average) + randint(average, size=self.num_segments)
+        return np.multiply(list(range(self.num_segments)), average) + randint(
+            average, size=self.num_segments
+        )
 
     def __getitem__(self, index):
         record = self.video_list[index]
@@ -101,13 +110,18 @@ if __name__ == "__main__":
     args = parser(__doc__, batch_size=4).parse_args()
     seed_all(25)
     root = f"{args.data}/frames"
-    records = [(clip, len(os.listdir(f"{root}/{clip}")), i % 4) for i, clip in enumerate(sorted(os.listdir(root)))]
+    records = [
+        (clip, len(os.listdir(f"{root}/{clip}")), i % 4)
+        for i, clip in enumerate(sorted(os.listdir(root)))
+    ]
     transform = torchvision.transforms.Compose(
         [GroupMultiScaleCrop(224), GroupRandomHorizontalFlip(), Stack(), ToTorchFormatTensor(),
          GroupNormalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])]
     )  # fmt: skip
     dataset = SegmentDataSet(root, records * 3, transform=transform)
-    loader = data.DataLoader(dataset, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True)
+    loader = data.DataLoader(
+        dataset, args.batch_size, shuffle=True, num_workers=args.workers, drop_last=True
+    )
     recorder = Recorder()
     for _ in range(args.epochs):
         for images, _ in recorder.epoch(loader):

@@ -65,7 +65,9 @@ def pipeline(size, s=1):
         [
             transforms.RandomResizedCrop(size=size),
             transforms.RandomHorizontalFlip(),
-            transforms.RandomApply([transforms.ColorJitter(0.8 * s, 0.8 * s, 0.8 * s, 0.2 * s)], p=0.8),
+            transforms.RandomApply(
+                [transforms.ColorJitter(0.8 * s, 0.8 * s, 0.8 * s, 0.2 * s)], p=0.8
+            ),
             transforms.RandomGrayscale(p=0.2),
             ConvBlur(kernel_size=int(0.1 * size)),
             transforms.ToTensor(),

@@ -16,7 +16,9 @@ class LmdbDataset(Dataset):
     def __init__(self, root, character="abcdefghijklmnopqrstuvwxyz", max_length=25):
         self.root = root
         self.character = character
-        self.env = lmdb.open(root, max_readers=32, readonly=True, lock=False, readahead=False, meminit=False)
+        self.env = lmdb.open(
+            root, max_readers=32, readonly=True, lock=False, readahead=False, meminit=False
+        )
         if not self.env:
             print(f"cannot open lmdb from {root}", file=sys.stderr)
             sys.exit(0)

@@ -72,7 +72,11 @@ def main():
     logging.basicConfig(level=logging.WARNING)
     seed_all(19)
     loader = DataLoader(
-        WordPictures(args.data), args.batch_size, shuffle=True, num_workers=args.workers, collate_fn=pad_collate
+        WordPictures(args.data),
+        args.batch_size,
+        shuffle=True,
+        num_workers=args.workers,
+        collate_fn=pad_collate,
     )
     recorder = Recorder()
     for _ in range(args.epochs):
