@@ -41,13 +41,17 @@ def lines_of(file: pathlib.Path) -> list[list[ast.Call]]:
     return found
 
 
+def name_of(function: ast.expr) -> str:
+    """np.array; .clip of what is computed; what is the program's own without `self`."""
+    if isinstance(function, ast.Attribute):
+        return f"{name_of(function.value)}.{function.attr}".removeprefix("self.")
+    return function.id if isinstance(function, ast.Name) else ""
+
+
 def call_on(file: pathlib.Path, line: int) -> str:
     """What a line of a program does that has no frame of its own: the calls that it makes, or arithmetic."""
     calls = lines_of(file)[line] if line else []
-    names = [
-        re.sub(r"\(.*?\)|\[.*?\]", "", ast.unparse(call.func).replace("self.", ""))
-        for call in calls
-    ]
+    names = [name_of(call.func) for call in calls]
     names = [
         name
         for name in dict.fromkeys(names)
@@ -162,12 +166,13 @@ def table(profiles: dict[str, dict], kind: str, most: int) -> list[str]:
     return lines
 
 
-def write(profiles: dict[str, dict], epochs: int) -> None:
+def write(profiles: dict[str, dict], epochs: int, share: float) -> None:
     good = {name: one for name, one in profiles.items() if sum(one["outer"].values()) >= RATE // 4}
     seconds = sum(sum(one["outer"].values()) for one in good.values()) / RATE
     lines = [
         "# Calls of Python stages by their time", "",
-        "Command: `.venv/bin/python bench/real/calls.py` (py-spy is needed; no part of the project's environment)", "",
+        f"Command: `.venv/bin/python bench/real/calls.py --share {share} --epochs {epochs}` (py-spy is "
+        "needed; no part of the project's environment)", "",
         f"{len(good)} programs of [bench/real](../real/README.md) whose stages are Python, {epochs} epochs each, "
         f"served; {seconds:.0f} s of lanes and stage hosts, looked at {RATE} times a second. A mean share "
         "counts each program alike.", "",
@@ -208,7 +213,7 @@ def main() -> None:
             print(f"  {name}", file=sys.stderr, flush=True)
             profiles[name] = profile(name, data, args.epochs)
             args.kept.write_text(json.dumps(profiles))
-    write(profiles, args.epochs)
+    write(profiles, args.epochs, args.share)
 
 
 if __name__ == "__main__":
