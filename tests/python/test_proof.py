@@ -13,8 +13,9 @@ from support.purity_cases.base import Rows
 from support.stateful import STATEFUL as STATEFUL_DATA
 from torchvision import transforms as v1
 
-STATEFUL = tuple(f"stateful_{name}" for name in ("plain", "calls", "caches", "objects", "outside"))
-PURE = ("pure_plain", "pure_more")
+KINDS = ("plain", "calls", "caches", "objects", "outside", "libraries")
+STATEFUL = tuple(f"stateful_{name}" for name in KINDS)
+PURE = ("pure_plain", "pure_more", "pure_libraries")
 
 
 def cases(modules):

@@ -46,7 +46,20 @@ _C_METHODS = (
 def get(it: Interpreter, frame: Frame, owner: Value, name: str, quietly: bool = False) -> Value:
     """owner.name"""
     it.step()
-    return frozenset().union(*[_get(it, frame, part, name, quietly) for part in owner])
+    return frozenset().union(*[_get(it, frame, p, name, quietly) for p in _having(owner, name)])
+
+
+def _having(owner: Value, name: str) -> Value:
+    """Without tensors where the code asks a picture for what only pictures have: it would raise there. A
+    loop over transforms has both, because it is read once for all of them."""
+    others = [p.cls for p in owner if type(p) is Abstract and p.cls not in (None, torch.Tensor)]
+    if not any(hasattr(cls, name) for cls in others):
+        return owner
+    return frozenset(p for p in owner if not _is_tensor(p) or hasattr(torch.Tensor, name))
+
+
+def _is_tensor(part: Any) -> bool:
+    return type(part) is Abstract and part.cls is torch.Tensor
 
 
 def _get(it: Interpreter, frame: Frame, part: Any, name: str, quietly: bool) -> Value:

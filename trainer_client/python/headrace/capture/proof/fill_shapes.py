@@ -108,6 +108,8 @@ def _shape(body: list[ast.stmt], at: int) -> Any:
             name = first[0].targets[0]
             if isinstance(name, ast.Name) and node.orelse:
                 return *found, node.orelse, 1, False, name.id
+    if isinstance(node, ast.If) and (walrus := _by_walrus(node)) is not None:
+        return walrus
     if isinstance(node, ast.Assign) and at + 1 < len(body):
         return _by_get(body, at)
     if isinstance(node, ast.Try):
@@ -141,39 +143,95 @@ def _reads(node: Any, cache: ast.expr, key: ast.expr) -> bool:
     )
 
 
+def _got(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """(cache, key) of cache.get(key), or of cache.get(key, None)."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    if node.func.attr != "get" or node.keywords or not 1 <= len(node.args) <= 2:
+        return None
+    if len(node.args) == 2 and not _is_none(node.args[1]):
+        return None
+    return node.func.value, node.args[0]
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _none_test(test: ast.expr, kind: type) -> ast.expr | None:
+    """What `x is None`, or `x is not None`, asks of."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], kind):
+        return None
+    return test.left if len(test.ops) == 1 and _is_none(test.comparators[0]) else None
+
+
+def _keeps(branch: list[ast.stmt], name: str) -> bool:
+    """Whether what the branch stores is what the name is bound to after it."""
+    store = next((_assign(s) for s in branch if _stored_at(s) is not None), None)
+    if store is None or not isinstance(store.value, ast.Name | ast.Call):
+        return False
+    if isinstance(store.value, ast.Name) and store.value.id == name:
+        return True
+    return any(isinstance(t, ast.Name) and t.id == name for t in store.targets)
+
+
 def _by_get(body: list[ast.stmt], at: int) -> Any:
     """x = cache.get(key); if x is None: x = ...; cache[key] = x"""
     node, test = _assign(body[at]), body[at + 1]
-    call = node.value
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+    found = _got(node.value)
+    if found is None or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return None
-    if call.func.attr != "get" or call.keywords or len(node.targets) != 1:
+    name = node.targets[0].id
+    if not isinstance(test, ast.If) or test.orelse:
         return None
-    none = len(call.args) == 1 or (
-        len(call.args) == 2
-        and isinstance(call.args[1], ast.Constant)
-        and call.args[1].value is None
-    )
-    name = node.targets[0]
-    if not none or not isinstance(name, ast.Name):
+    asked = _none_test(test.test, ast.IsNot)
+    if isinstance(asked, ast.Name) and asked.id == name:
+        return _early_get(body, at, *found, name)
+    asked = _none_test(test.test, ast.Is)
+    if not isinstance(asked, ast.Name) or asked.id != name or not _keeps(test.body, name):
         return None
-    if not isinstance(test, ast.If) or test.orelse or not isinstance(test.test, ast.Compare):
+    return *found, test.body, 2, False, name
+
+
+def _early_get(body: list[ast.stmt], at: int, cache: ast.expr, key: ast.expr, name: str) -> Any:
+    """x = cache.get(key); if x is not None: return x; x = ...; cache[key] = x; return x"""
+    test, rest = body[at + 1], body[at + 2 :]
+    assert isinstance(test, ast.If)
+    inner = test.body[0]
+    if len(test.body) != 1 or not isinstance(inner, ast.Return) or len(rest) < 2:
         return None
-    asked, ops, other = test.test.left, test.test.ops, test.test.comparators
-    if not isinstance(asked, ast.Name) or asked.id != name.id or not isinstance(ops[0], ast.Is):
+    if not isinstance(inner.value, ast.Name) or inner.value.id != name:
         return None
-    if not isinstance(other[0], ast.Constant) or other[0].value is not None:
+    store, end = _stored_at(rest[-2]), rest[-1]
+    if store is None or not isinstance(end, ast.Return) or end.value is None:
         return None
-    stores = (_assign(s) for s in test.body if _stored_at(s) is not None)
-    store = next(stores, None)
-    if store is None or not isinstance(store.value, ast.Name | ast.Call):
+    kept = _assign(rest[-2]).value
+    same = isinstance(kept, ast.Name) and ast.dump(end.value) == ast.dump(kept)
+    if not (same or _reads(end.value, cache, key)) or _reads_before(rest[:-1], name):
         return None
-    stored_name = isinstance(store.value, ast.Name) and store.value.id == name.id
-    if not stored_name and not any(
-        isinstance(t, ast.Name) and t.id == name.id for t in store.targets
-    ):
+    return cache, key, rest[:-1], len(rest) + 2, True, ""
+
+
+def _reads_before(branch: list[ast.stmt], name: str) -> bool:
+    """Whether a statement may read the name before one has bound it anew."""
+    for statement in branch:
+        uses = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
+        if any(isinstance(n.ctx, ast.Load) for n in uses):
+            return True
+        if uses and isinstance(statement, ast.Assign):
+            return False
+    return False
+
+
+def _by_walrus(node: ast.If) -> Any:
+    """if (x := cache.get(key)) is None: x = cache[key] = ..."""
+    asked = _none_test(node.test, ast.Is)
+    if node.orelse or not isinstance(asked, ast.NamedExpr):
         return None
-    return call.func.value, call.args[0], test.body, 2, False, name.id
+    found = _got(asked.value)
+    if found is None or not _keeps(node.body, asked.target.id):
+        return None
+    return *found, node.body, 1, False, asked.target.id
 
 
 def _by_error(node: ast.Try) -> Any:

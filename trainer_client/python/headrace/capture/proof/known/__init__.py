@@ -3,6 +3,7 @@
     tables.py    all tables: Known
     entry.py     how an entry says what a function does
     python.py    builtins and the standard library
+    readers.py   sound, databases, archives, regex
     arrays.py    numpy
     tensors.py   torch
     pictures.py  PIL and OpenCV

@@ -148,6 +148,12 @@ _ARCHIVE = Class(
 # A transaction that reads is made for its caller. One that writes is refused by an environment that travels.
 _ENVIRONMENT = Class(fresh="begin stat info path flags max_key_size")
 _TRANSACTION = Class(fresh="get stat", reads="__enter__ __exit__")
+_PATTERN = Class(fresh="match search fullmatch findall finditer split splititer sub subn",
+                 scalars="pattern flags groups groupindex")  # fmt: skip
+_SOUND = Class(scalars="name samplerate channels frames duration format subtype sections endian")
+# pandas' arrays that are none of numpy's.
+_COLUMN = Class(fresh="tolist to_numpy copy astype isna unique", reads="__getitem__ take __len__ __iter__",
+                changes="__setitem__", scalars="shape size ndim dtype nbytes")  # fmt: skip
 _ARROW_MAP = Class(fresh="read_at size", scalars="closed mode")
 
 CLASSES: dict[type, Class] = {
@@ -167,7 +173,12 @@ _LATER = {
     ("pandas", "Index"): _FRAME, ("pandas", "RangeIndex"): _FRAME,
     ("h5py", "File"): _KEPT_FILE, ("h5py", "Dataset"): _KEPT_FILE, ("h5py", "Group"): _KEPT_FILE,
     ("lmdb", "Environment"): _ENVIRONMENT, ("lmdb", "Transaction"): _TRANSACTION,
-    ("pyarrow", "MemoryMappedFile"): _ARROW_MAP,
+    ("pyarrow", "MemoryMappedFile"): _ARROW_MAP, ("regex", "Pattern"): _PATTERN,
+    ("regex", "Match"): _MATCH,
+    ("soundfile", "_SoundFileInfo"): _SOUND,
+    **{("pandas.arrays", name): _COLUMN for name in (
+        "ArrowStringArray", "ArrowExtensionArray", "StringArray", "IntegerArray", "FloatingArray",
+        "BooleanArray", "Categorical")},
     ("torchvision.tv_tensors", "Image"): _TENSOR, ("torchvision.tv_tensors", "Mask"): _TENSOR,
     ("torchvision.tv_tensors", "BoundingBoxes"): _TENSOR,
 }  # fmt: skip
@@ -323,4 +334,4 @@ def _draw(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments)
 
 def is_manager(part: Any) -> bool:
     cls: Any = getattr(part, "cls", None)
-    return any(CLASSES.get(cls) is one_ for one_ in (_FILE, _PICTURE, _KEPT_FILE))
+    return any(CLASSES.get(cls) is one_ for one_ in (_FILE, _PICTURE, _KEPT_FILE, _ARCHIVE))

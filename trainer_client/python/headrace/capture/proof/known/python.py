@@ -4,8 +4,11 @@ import io
 import logging
 from typing import Any
 
+from ..arguments import Arguments
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..proof import Code
-from ..values import BOOL
+from ..values import BOOL, Value
 from .builtin_calls import (
     _bool,
     _callable,
@@ -40,7 +43,7 @@ from .builtin_calls import (
     _tuples,
     _type,
 )
-from .entry import ALIAS, FRESH, SCALAR, Entry
+from .entry import ALIAS, FRESH, SCALAR, Entry, apply
 
 
 def _outside(text: str) -> Entry:
@@ -69,6 +72,18 @@ _PATH = (
     "join basename dirname exists isfile isdir splitext split abspath expanduser getsize normpath "
     "relpath commonpath commonprefix isabs islink realpath getmtime expandvars normcase"
 )
+
+_FOURIER = (
+    "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn dct idct dst idst "
+    "dctn idctn dstn idstn"
+)
+
+
+def _fourier(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
+    """`overwrite_x`, at the fifth place or later, allows them to use up what they are given."""
+    may_write = len(given.args) > 4 or given.rest or given.more or "overwrite_x" in given.named
+    return apply(it, frame, "scipy.fft", given, FRESH, None, (0,) if may_write else ())
+
 
 ENTRIES = {
     "builtins": [
@@ -155,7 +170,6 @@ ENTRIES = {
                 ("debug info warning error critical log exception", _special(_print))],
     "sys": [("exit", _special(_exit)), ("getsizeof", Entry(SCALAR))],
     "gzip": [("decompress", Entry(SCALAR)), ("open", _special(_open))],
-    "zipfile": [("ZipFile", Entry(FRESH, mode=1))],
     "tarfile": [("open", Entry(FRESH, mode=1))],
     "pandas": [("isna isnull notna to_datetime to_numeric", Entry(FRESH)),
                ("read_csv read_parquet read_json", Entry(FRESH))],
@@ -167,4 +181,6 @@ ENTRIES = {
     "scipy.signal": [("resample fftconvolve convolve butter lfilter sosfilt filtfilt spectrogram stft "
                       "istft decimate resample_poly medfilt", Entry(FRESH))],
     "scipy.io.wavfile": [("read", Entry(FRESH))],
+    "scipy.fft": [(_FOURIER, _special(_fourier)),
+                  ("fftshift ifftshift fftfreq rfftfreq next_fast_len", Entry(FRESH))],
 }  # fmt: skip

@@ -3,10 +3,10 @@
 import sys
 from typing import Any
 
-from . import arrays, classes, pictures, python, tensors, vision
+from . import arrays, classes, pictures, python, readers, tensors, vision
 from .entry import Entry, Special
 
-_TABLES = (python, arrays, tensors, pictures, vision)
+_TABLES = (python, readers, arrays, tensors, pictures, vision)
 
 
 class Known:
@@ -14,7 +14,7 @@ class Known:
         self.packages = {
             "torch", "torchvision", "numpy", "PIL", "cv2", "albumentations", "albucore",
             "transformers", "tokenizers", "pandas", "scipy", "skimage", "h5py", "lmdb", "pyarrow",
-            "headrace",
+            "regex", "_regex", "soundfile", "headrace",
             *sys.stdlib_module_names,
         } - {"__main__"}  # fmt: skip
         self.arrays = classes.ARRAYS

@@ -37,12 +37,15 @@ _FRESH = (
     "index_add index_fill index_copy masked_fill"
 )
 _VIEWS = (
-    "as_tensor asarray from_numpy frombuffer as_strided atleast_1d atleast_2d atleast_3d "
+    "from_numpy frombuffer as_strided atleast_1d atleast_2d atleast_3d "
     "broadcast_tensors broadcast_to chunk diag diagonal expand_copy flatten moveaxis movedim narrow "
     "permute ravel real imag reshape split squeeze swapaxes swapdims t tensor_split transpose "
-    "LongTensor FloatTensor IntTensor BoolTensor ByteTensor DoubleTensor ShortTensor HalfTensor "
-    "Tensor einsum conj meshgrid cartesian_prod sparse_coo_tensor sparse_csr_tensor diff "
+    "einsum conj meshgrid cartesian_prod sparse_coo_tensor sparse_csr_tensor diff "
     "unbind unsqueeze unflatten view_as_real view_as_complex hsplit vsplit detach select"
+)
+_OF_SEQUENCES = (
+    "as_tensor asarray LongTensor FloatTensor IntTensor BoolTensor ByteTensor DoubleTensor ShortTensor "
+    "HalfTensor Tensor"
 )
 _DRAWS = (
     "rand randn randint randperm rand_like randn_like randint_like normal bernoulli multinomial "
@@ -61,10 +64,19 @@ def _generator(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> V
     return apply(it, frame, "torch.Generator", given, FRESH, torch.Generator)
 
 
+def _of_sequence(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
+    """Arrays and tensors are shared, and what is in a list or tuple is copied."""
+    data = given.at(0, "data") if len(given.args) < 2 else given.args[0]
+    copies = bool(data) and all(getattr(part, "cls", None) in (list, tuple) for part in data)
+    kept = given.rest or given.more or "out" in given.named
+    return apply(it, frame, "torch.as_tensor", given, FRESH if copies and not kept else ALIAS, _T)
+
+
 ENTRIES = {
     "torch": [
         (_FRESH, Entry(FRESH, _T)),
         (_VIEWS, Entry(ALIAS, _T)),
+        (_OF_SEQUENCES, Entry(special=_of_sequence)),
         (_DRAWS, Entry(FRESH, _T, draws=True)),
         ("dropout", Entry(ALIAS, _T, draws=True)),
         ("manual_seed set_rng_state", Entry(SCALAR, draws=True)),

@@ -76,6 +76,8 @@ _DRAW_NOTHING = {
     "Normalize", "Pad", "PILToTensor", "Resize", "TenCrop", "ToDtype", "ToImage", "ToPILImage",
     "ToPureTensor", "ToTensor",
 }  # fmt: skip
+# Of torchvision.transforms: they give a tensor, or raise.
+_GIVE_TENSORS = {"ToTensor", "PILToTensor", "Normalize"}
 _classes: dict[type, str] = {}
 _seen: set[str] = set()
 
@@ -138,7 +140,9 @@ def _call(it: Interpreter, frame: Frame, part: Any, given: Arguments) -> Value:
         for value in given.args:
             for inner in value:
                 it.writes_if_lasting(inner)
-    return apply(it, frame, part.cls.__name__, given, ALIAS)
+    first = part.cls.__module__ == "torchvision.transforms.transforms"
+    cls = torch.Tensor if first and part.cls.__name__ in _GIVE_TENSORS else None
+    return apply(it, frame, part.cls.__name__, given, ALIAS, cls)
 
 
 def _draws(thing: Any) -> bool:
@@ -148,11 +152,13 @@ def _draws(thing: Any) -> bool:
 
 
 ENTRIES = {
-    "torchvision.transforms.functional": [(_FUNCTIONAL, Entry(ALIAS)),
+    "torchvision.transforms.functional": [("to_tensor pil_to_tensor normalize", Entry(ALIAS, torch.Tensor)),
+                                          (_FUNCTIONAL, Entry(ALIAS)),
                                           ("to_pil_image", Entry(ALIAS))],
     "torchvision.transforms.v2.functional": [(_FUNCTIONAL, Entry(ALIAS)),
                                              ("to_pil_image", Entry(ALIAS)),
-                                             ("to_image to_dtype", Entry(ALIAS))],
+                                             ("to_image to_dtype", Entry(ALIAS)),
+                                             ("get_size get_num_channels", Entry(FRESH))],
     "torchvision.io": [("read_image decode_image decode_jpeg decode_png read_file",
                         Entry(FRESH, torch.Tensor))],
     "torchvision.io.image": [("read_image decode_image decode_jpeg", Entry(FRESH, torch.Tensor))],
@@ -160,5 +166,6 @@ ENTRIES = {
                          Entry(FRESH, torch.Tensor))],
     "torchvision.utils": [("_Image_fromarray", Entry(ALIAS))],
     "torchvision.transforms.transforms": [],
-    "torchvision.tv_tensors": [("wrap", Entry(ALIAS))],
+    "torchvision.tv_tensors": [("wrap", Entry(ALIAS)),
+                               ("Image Mask BoundingBoxes Video KeyPoints", Entry(ALIAS, torch.Tensor))],
 }  # fmt: skip
