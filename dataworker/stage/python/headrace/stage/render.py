@@ -12,6 +12,7 @@ import PIL
 from PIL import Image
 
 from ..process.output import tell
+from .finding import FoundOut, Finding
 from .redo import Redo
 from .steps import Node, Step
 
@@ -62,7 +63,22 @@ class ImageMaker:
         self.kept = set(kept)  # steps that stay PIL's
         self.on = False  # while a batch is made that can be made again
         self.made = 0  # images that were made natively
+        self.news = 0  # grows with what is found out
         self._checked: Counter[tuple[str, ...]] = Counter()
+
+    def know(self, found_out: FoundOut) -> None:
+        """Takes what other processes have found out."""
+        for what, finding in found_out.get("steps", {}).items():
+            if finding.same:
+                self._checked[what] = max(self._checked[what], finding.checked)
+            else:
+                self.kept.add(what[0])
+
+    def tell_into(self, found_out: FoundOut) -> None:
+        """Adds what this process knows."""
+        steps = found_out.setdefault("steps", {})
+        steps.update({what: Finding(True, count) for what, count in self._checked.items()})
+        steps.update({(op,): Finding(False) for op in self.kept})
 
     def takes(self, op: str) -> bool:
         return self.on and op not in self.kept
@@ -111,6 +127,7 @@ class ImageMaker:
                 return None
             for name in names:
                 self._checked[EDITED, name] += 1
+            self.news += 1
         return array
 
     def _blame_edit(self, pixels: Any, steps: tuple[Step, ...]) -> None:
@@ -147,6 +164,7 @@ class ImageMaker:
                 self._blame(source, steps)
                 return None
             self._checked[names] += 1
+            self.news += 1
         self.made += 1
         return array
 
@@ -177,6 +195,7 @@ class ImageMaker:
 
     def _keep(self, op: str) -> None:
         self.kept.add(op)
+        self.news += 1
         tell(
             f"headrace: {op} gives other bits natively than PIL {PIL.__version__} does: PIL does it"
         )
