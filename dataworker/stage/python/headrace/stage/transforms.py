@@ -192,7 +192,7 @@ class Performer:
         if state is not None:
             torch.set_rng_state(state)
         if source is not None:
-            source.uses += 1
+            self._maker.use(source)
         return _like(run, array) if run.makes_tensor else Pixels(array, value.info)
 
     def _of_tensor(self, run: Run, undecoded: Undecoded) -> Any:
