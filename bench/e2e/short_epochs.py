@@ -49,7 +49,9 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--leave-after", type=int, default=0)
     parser.add_argument("--report", default="short_epochs")
-    parser.add_argument("--before", help="Python of another build, which takes the stock loader's place")
+    parser.add_argument(
+        "--before", help="Python of another build, which takes the stock loader's place"
+    )
     args = parser.parse_args()
     photos = harness.describe_photos(args.data)
     adopt_orphans()

@@ -13,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "dataworker/session/attachment.h"
 #include "dataworker/session/session_environment.h"
+#include "dataworker/stage/cpu_account.h"
 #include "dataworker/stage/stage_bases.h"
 #include "dataworker/stage/stage_hosts.h"
 #include "dataworker/stage/stage_runner.h"
@@ -72,7 +73,7 @@ class SessionStage {
   [[nodiscard]] std::int64_t queued_samples() const {
     return runner_ ? runner_->queued_samples() : 0;
   }
-  // The ids of its processes.
+  // The ids of its processes, without those that the trainer has started.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
   // Brings the job's account of their CPU time up to date.
   void CountCpu();
@@ -82,13 +83,16 @@ class SessionStage {
   [[nodiscard]] StageRunner::Options RunnerOptions() const;
   [[nodiscard]] StageRunner::Events RunnerEvents();
   Status StartGiven();
+  // Adds what a host has used since it was last counted.
+  void CountHost(std::int64_t pid);
+  void AddCpu(std::uint64_t nanos);
 
   SessionEnvironment& environment_;
   const Attachment& attachment_;
   const std::function<void(const Status&)> tell_;
   std::unique_ptr<StageRunner> runner_;
   std::vector<GivenLane> early_lanes_;  // came before Start
-  double cpu_seconds_ = 0;              // of its processes, already in the account
+  CpuAccount cpu_;
 };
 
 }  // namespace headrace::dataworker

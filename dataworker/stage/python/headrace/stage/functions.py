@@ -146,7 +146,7 @@ class Replaced:
             (*me, (kind,)): Finding(True, count) for kind, count in self._checked.items()
         }
         if self._tried or not self._on:
-            found[*me, _TRIALS] = Finding(self._on)
+            found[(*me, _TRIALS)] = Finding(self._on)
         return found
 
     def _blame(self) -> None:

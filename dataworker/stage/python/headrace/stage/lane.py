@@ -123,9 +123,9 @@ class LanePort:
         self._over = False  # the data set's iterator has ended in this iteration
         self._told = b""
         self._began = b""  # the state before all batches; only where states are told
-        self._lane = arguments["worker_id"]
+        self._lane = arguments.get("worker_id", -1)
         # Code of the program's runs before the first sample.
-        self._ran_before = self._settings.iterable or arguments["init_fn"] is not None
+        self._ran_before = self._settings.iterable or arguments.get("init_fn") is not None
         self._images: Any = None
         self._kit: Any = None
         self._opened: Callable[[], bool] = lambda: False
@@ -423,8 +423,8 @@ def opened_pictures() -> Callable[[], bool]:
         nonlocal opened
         opened = True
         if vars(JpegImageFile).get("_open") is _open:  # once is enough
-            JpegImageFile._open = real
+            JpegImageFile._open = real  # type: ignore[method-assign]
         real(self)
 
-    JpegImageFile._open = _open
+    JpegImageFile._open = _open  # type: ignore[method-assign]
     return lambda: opened

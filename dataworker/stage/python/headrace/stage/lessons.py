@@ -23,7 +23,7 @@ from .finding import FoundOut, merge
 from .notes import Notes
 from .settings import SETTINGS
 
-_MOST_OBJECTS = 1000  # of a pipeline that are looked at for its transforms
+_MOST_OBJECTS = 1000  # of a pipeline, which are looked at for its transforms
 _LARGEST_CONTAINER = 100
 _LEAVES = (str, bytes, int, float, type(None), type, types.ModuleType, types.FunctionType)
 
@@ -50,14 +50,20 @@ class Lessons:
     # In the trainer.
 
     def take(self, roots: list[Any], by_pil: tuple[str, ...], intact: bool) -> None:
-        """Called before lanes are forked. `roots`: the parts of the pipeline; `intact`: native forms may
-        stand for the libraries as they are now."""
+        """Called before lanes are forked. Runs no code of the program's. `roots`: the parts of the
+        pipeline; `intact`: native forms may stand for the libraries as they are now."""
         self.intact = intact
         now = by_pil, _settings()
         if not intact or now != self._holds_for:
             self._forget()
             self._holds_for = now
             return
+        try:
+            self._read(roots, by_pil)
+        except Exception:  # of objects that are not like others
+            self._forget()
+
+    def _read(self, roots: list[Any], by_pil: tuple[str, ...]) -> None:
         pages = [page for page in map(_unpickled, self._notes.read()) if page[:1] == (self._age,)]
         if not pages:
             return
@@ -118,10 +124,11 @@ def _unpickled(page: bytes) -> Any:
 
 def _objects(roots: list[Any], ids: set[int]) -> list[Any]:
     """Those with these ids, of what the pipeline holds."""
-    found, seen, queue = [], set(), list(roots)
+    found, queue = [], list(roots)
+    seen: set[int] = set()
     while queue and len(seen) < _MOST_OBJECTS:
         value = queue.pop(0)
-        if id(value) in seen or isinstance(value, _LEAVES):
+        if id(value) in seen or issubclass(type(value), _LEAVES):
             continue
         seen.add(id(value))
         if id(value) in ids:

@@ -12,7 +12,7 @@ import PIL
 from PIL import Image
 
 from ..process.output import tell
-from .finding import FoundOut, Finding
+from .finding import Finding, FoundOut
 from .redo import Redo
 from .steps import Node, Step
 
