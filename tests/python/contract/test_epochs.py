@@ -21,8 +21,10 @@ from PIL import Image
 from support.compare import check
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms as v1
+from torchvision.transforms import functional as F
 
 LANES = 2
+INVERT, RESIZE = F.invert, Image.Image.resize
 
 
 class Counted:
@@ -151,6 +153,44 @@ def test_batches_equal_the_stock_loaders_where_transforms_change_between_epochs(
         return loader(Views(photos), batch_size=2, num_workers=LANES, shuffle=True)
 
     check(make, "python", epochs=4, before=change)
+
+
+def inverted_otherwise(image):
+    return image.point(lambda value: 254 - value if value < 200 else value)
+
+
+class Replaces:
+    """Replaces a function of torchvision's in the worker, when the program says so."""
+
+    now = False
+
+    def __call__(self, worker):
+        if Replaces.now:
+            F.invert = inverted_otherwise
+
+
+def nearest(image, size, *args, **named):
+    return RESIZE(image, size, Image.Resampling.NEAREST)
+
+
+@pytest.mark.parametrize("what", ["of PIL", "of torchvision", "in the workers"])
+def test_what_is_replaced_after_some_epochs_is_what_runs(photos, monkeypatch, what):
+    def replace(loader, epoch):
+        now = epoch == 2
+        if what == "in the workers":
+            monkeypatch.setattr(Replaces, "now", now)
+        elif what == "of PIL":
+            monkeypatch.setattr(Image.Image, "resize", nearest if now else RESIZE)
+        else:
+            monkeypatch.setattr(F, "invert", inverted_otherwise if now else INVERT)
+
+    def make(loader):
+        data = Views(photos)
+        data.small.transforms[1].p = 1.0
+        init = Replaces() if what == "in the workers" else None
+        return loader(data, batch_size=2, num_workers=LANES, worker_init_fn=init)
+
+    check(make, "python", epochs=4, before=replace)
 
 
 def test_a_lane_whose_code_opens_no_picture_is_forked_once(counted):
