@@ -37,6 +37,26 @@ std::uint64_t OfStatus(std::string_view name) {
   return 0;
 }
 
+struct ProcessTicks {
+  std::uint64_t own = 0, children = 0;
+};
+
+// Zero when the process is gone.
+ProcessTicks TicksOf(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return {};
+  const std::size_t name_end = text.rfind(')');  // the name may contain any characters
+  if (name_end == std::string::npos) return {};
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;
+  // Fields 14 to 17 (proc(5)), in clock ticks.
+  std::uint64_t user = 0, system = 0, children_user = 0, children_system = 0;
+  fields >> user >> system >> children_user >> children_system;
+  return {.own = user + system, .children = children_user + children_system};
+}
+
 }  // namespace
 
 double OwnCpuSeconds() { return CpuSecondsOfAll(RUSAGE_SELF); }
@@ -44,19 +64,14 @@ double OwnCpuSeconds() { return CpuSecondsOfAll(RUSAGE_SELF); }
 double EndedChildrenCpuSeconds() { return CpuSecondsOfAll(RUSAGE_CHILDREN); }
 
 double ProcessCpuSeconds(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) return 0;
-  const std::size_t name_end = text.rfind(')');  // the name may contain any characters
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) fields >> skipped;
-  // Fields 14 to 17 (proc(5)), in clock ticks.
-  std::uint64_t user = 0, system = 0, children_user = 0, children_system = 0;
-  fields >> user >> system >> children_user >> children_system;
-  return static_cast<double>(user + system + children_user + children_system) /
+  const ProcessTicks ticks = TicksOf(pid);
+  return static_cast<double>(ticks.own + ticks.children) /
          static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+std::uint64_t ProcessChildrenCpuNanos(std::int64_t pid) {
+  return TicksOf(pid).children *
+         (1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
 ThreadUsage UsageOfThisThread() {

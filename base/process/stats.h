@@ -25,6 +25,9 @@ struct ThreadUsage {
 [[nodiscard]] ThreadUsage UsageOfThisThread();
 // CPU time of a process without its children, in nanoseconds; 0 when it is gone.
 [[nodiscard]] std::uint64_t ProcessCpuNanos(std::int64_t pid);
+// CPU time of the children that a process has waited for, and of theirs, in nanoseconds; 0 when it is
+// gone.
+[[nodiscard]] std::uint64_t ProcessChildrenCpuNanos(std::int64_t pid);
 // Bytes that a process got from read() and its like, with those of the children it has waited for.
 // Counts files, in the page cache or not, and pipes. Does not count mapped files or recv(). 0 when
 // the process is gone, or the system does not say.

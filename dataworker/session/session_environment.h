@@ -59,6 +59,8 @@ struct SessionEnvironment {
   // The cores for the stage processes of one session of the job: see JobLedger.
   std::function<double(JobId)> stage_cores;
   std::uint64_t samples_made = 0;
+  // CPU time of the processes of lanes that trainers have started, in nanoseconds. Never falls.
+  std::uint64_t lanes_cpu_ns = 0;
 
   void CountSamples(JobId job, std::uint64_t samples) {
     samples_made += samples;

@@ -1,6 +1,7 @@
 #include "dataworker/session/session_stage.h"
 
 #include <cstdlib>
+#include <set>
 #include <string>
 
 #include "base/log.h"
@@ -50,6 +51,7 @@ StageRunner::Events SessionStage::RunnerEvents() {
   };
   events.on_used = [this](const StageRunner::Used& used) {
     environment_.queue.Charge(attachment_.job(), used.cpu, used.read_bytes);
+    CountHost(used.pid);  // it may end before the next CountCpu
   };
   // The batches are answered after this, by the runner.
   events.on_lost = [this](const std::string& how) {
@@ -91,7 +93,6 @@ void SessionStage::End() {
   runner_.reset();
   if (objects_) objects_->Close();
   objects_.reset();
-  cpu_seconds_ = 0;
 }
 
 void SessionStage::OnLane(GivenLane given) {
@@ -125,18 +126,31 @@ void SessionStage::Cancel(IterationId before) {
 }
 
 std::vector<std::int64_t> SessionStage::pids() const {
-  return runner_ ? runner_->pids() : std::vector<std::int64_t>();
+  if (!runner_ || attachment_.request().lanes_given) return {};
+  std::vector<std::int64_t> pids = runner_->host_pids();
+  if (runner_->zygote_pid() > 0) pids.push_back(runner_->zygote_pid());
+  return pids;
 }
 
 void SessionStage::CountCpu() {
   if (!runner_) return;
-  double seconds = 0;
-  for (const std::int64_t pid : runner_->pids()) seconds += ProcessCpuSeconds(pid);
-  // It is less when a process has ended and its parent has not waited for it yet.
-  if (seconds <= cpu_seconds_) return;
-  environment_.ledger.AddStageCpu(attachment_.job(),
-                                  static_cast<std::uint64_t>((seconds - cpu_seconds_) * 1e9));
-  cpu_seconds_ = seconds;
+  // The zygote without its children, which are the hosts.
+  const std::int64_t zygote = runner_->zygote_pid();
+  AddCpu(cpu_.Note(zygote, ProcessCpuNanos(zygote)));
+  std::set<std::int64_t> there{zygote};
+  for (const std::int64_t pid : runner_->host_pids()) {
+    CountHost(pid);
+    AddCpu(cpu_.Note(-pid, ProcessChildrenCpuNanos(pid)));
+    there.insert({pid, -pid});
+  }
+  cpu_.KeepOnly(there);
+}
+
+void SessionStage::CountHost(std::int64_t pid) { AddCpu(cpu_.Note(pid, ProcessCpuNanos(pid))); }
+
+void SessionStage::AddCpu(std::uint64_t nanos) {
+  environment_.ledger.AddStageCpu(attachment_.job(), nanos);
+  if (attachment_.request().lanes_given) environment_.lanes_cpu_ns += nanos;
 }
 
 }  // namespace headrace::dataworker

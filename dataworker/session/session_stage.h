@@ -14,6 +14,7 @@
 #include "dataworker/session/attachment.h"
 #include "dataworker/session/session_environment.h"
 #include "dataworker/session/stage_objects.h"
+#include "dataworker/stage/cpu_account.h"
 #include "dataworker/stage/stage_bases.h"
 #include "dataworker/stage/stage_hosts.h"
 #include "dataworker/stage/stage_runner.h"
@@ -73,7 +74,7 @@ class SessionStage {
   [[nodiscard]] std::int64_t queued_samples() const {
     return runner_ ? runner_->queued_samples() : 0;
   }
-  // The ids of its processes.
+  // The ids of its processes, without those that the trainer has started.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
   // Brings the job's account of their CPU time up to date.
   void CountCpu();
@@ -83,6 +84,9 @@ class SessionStage {
   [[nodiscard]] StageRunner::Options RunnerOptions() const;
   [[nodiscard]] StageRunner::Events RunnerEvents();
   Status StartGiven();
+  // Adds what a host has used since it was last counted.
+  void CountHost(std::int64_t pid);
+  void AddCpu(std::uint64_t nanos);
 
   SessionEnvironment& environment_;
   const Attachment& attachment_;
@@ -90,7 +94,7 @@ class SessionStage {
   std::shared_ptr<StageObjects> objects_;  // from Start to End
   std::unique_ptr<StageRunner> runner_;
   std::vector<GivenLane> early_lanes_;  // came before Start
-  double cpu_seconds_ = 0;              // of its processes, already in the account
+  CpuAccount cpu_;
 };
 
 }  // namespace headrace::dataworker

@@ -277,7 +277,7 @@ void StageRunner::OnDone(StageHost& host, StageFrame frame) {
   const StageGate::Running ran = host.Running(reactor_.clock().Now());
   gate_.Ended(ran);
   const std::uint64_t read_bytes = host.TakeReadBytes();
-  events_.on_used({.cpu = ran.cpu, .read_bytes = read_bytes});
+  events_.on_used({.cpu = ran.cpu, .pid = host.pid(), .read_bytes = read_bytes});
   const std::unique_ptr<StageJob> job = host.TakeJob();
   answers_.Give(*job, std::move(frame), read_bytes);
 }
@@ -340,9 +340,8 @@ std::int64_t StageRunner::queued_samples() const {
   return samples;
 }
 
-std::vector<std::int64_t> StageRunner::pids() const {
+std::vector<std::int64_t> StageRunner::host_pids() const {
   std::vector<std::int64_t> pids;
-  if (source_->pid() > 0) pids.push_back(source_->pid());
   for (const auto& [id, host] : hosts_) {
     if (host.pid() > 0) pids.push_back(host.pid());
   }

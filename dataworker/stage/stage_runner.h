@@ -55,6 +55,7 @@ class StageRunner {
   // What a host used for a batch.
   struct Used {
     Duration cpu{};
+    std::int64_t pid = 0;          // of the host; 0: not told yet
     std::uint64_t read_bytes = 0;  // ProcessReadBytes since the batch before, without the request
   };
   struct Events {
@@ -92,8 +93,10 @@ class StageRunner {
   [[nodiscard]] std::size_t outstanding() const;
   // The samples of batches that have not begun.
   [[nodiscard]] std::int64_t queued_samples() const;
-  // The processes of zygote and hosts, for the account of CPU time.
-  [[nodiscard]] std::vector<std::int64_t> pids() const;
+  // The process that forks the hosts; 0: there is none.
+  [[nodiscard]] std::int64_t zygote_pid() const { return source_->pid(); }
+  // The processes of hosts, for the account of CPU time.
+  [[nodiscard]] std::vector<std::int64_t> host_pids() const;
 
  private:
   StageRunner(net::Reactor& reactor, Options options, Events events)

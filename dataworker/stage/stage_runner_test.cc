@@ -361,7 +361,8 @@ TEST_F(StageRunnerTest, ALostZygoteIsToldWithItsCauseAndFailsWhatWaits) {
     EXPECT_EQ(status.code(), Code::kNotFound);
     EXPECT_THAT(status.message(), HasSubstr("killed by signal: Killed"));
   }
-  EXPECT_EQ(OnReactorThread(*reactor_, [this] { return runner_->pids().size(); }), 0U);
+  EXPECT_EQ(OnReactorThread(*reactor_, [this] { return runner_->host_pids().size(); }), 0U);
+  EXPECT_EQ(OnReactorThread(*reactor_, [this] { return runner_->zygote_pid(); }), 0);
 }
 
 }  // namespace

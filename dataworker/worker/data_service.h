@@ -69,6 +69,10 @@ class DataService {
   // The number of the last order to drop that is done.
   [[nodiscard]] std::uint64_t Dropped() { return orders_.Dropped(); }
   [[nodiscard]] std::uint64_t samples_made() const { return environment_.samples_made; }
+  // CPU time of the trainers' processes that made batches here, up to the last Usage(), in seconds.
+  [[nodiscard]] double lanes_cpu_seconds() const {
+    return static_cast<double>(environment_.lanes_cpu_ns) * 1e-9;
+  }
 
  private:
   struct Unsent {

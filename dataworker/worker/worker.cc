@@ -244,7 +244,6 @@ Worker::~Worker() {
 wire::WorkerHeartbeat Worker::Load() {
   const CacheStats cache = cache_->Stats();
   wire::WorkerHeartbeat beat;
-  beat.cpu_seconds = surroundings_.cpu_seconds(service_->pids());
   beat.resident_bytes = surroundings_.resident_bytes();
   beat.memory_limit_bytes = memory_limit_;
   beat.work_bytes = memory_->used();
@@ -259,6 +258,7 @@ wire::WorkerHeartbeat Worker::Load() {
                         service_->queued_stage_samples() + reads_->waiting_rows();
   beat.jobs = service_->jobs();
   beat.usage = service_->Usage();
+  beat.cpu_seconds = surroundings_.cpu_seconds(service_->pids()) + service_->lanes_cpu_seconds();
   beat.dropped = service_->Dropped();
   return beat;
 }

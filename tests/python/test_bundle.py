@@ -303,6 +303,7 @@ def test_the_same_objects_give_the_same_bytes(tmp_path):
             return bytes(python_stage.pack(DataLoader(data, num_workers=1), []).bundle)
         first = packed()
         data[0], isinstance(3, Base), pickle.dumps(data.held[1]), copy.copy(data.held[0])
+        pickle.dumps(data.held[0], 2), typing.get_type_hints(Box), Kind.__annotations__
         assert packed() == first and packed() == first
         import logging, warnings
         import numpy.exceptions

@@ -184,7 +184,7 @@ void BatchAnswers::Settle(const Loan& loan, SteadyTime arrived, Dispatcher::Answ
     case Dispatcher::Verdict::kRetry:
       if (const PlannedBatch* planned = parts_.book.Find(loan.ticket);
           answer == Dispatcher::Answer::kTooSmall && planned != nullptr) {
-        parts_.sizes.Learn(done.needed_bytes, std::max<std::size_t>(planned->keys.size(), 1));
+        Learn(done.needed_bytes, planned->keys.size());
       }
       parts_.loans.Return(loan.slot.id);
       break;
@@ -195,6 +195,14 @@ void BatchAnswers::Settle(const Loan& loan, SteadyTime arrived, Dispatcher::Answ
   }
   // Whatever becomes of the batch: a worker that knows no session answers no earlier request.
   events_.on_settled(loan.worker, answer != Dispatcher::Answer::kNoSession);
+}
+
+// Those that wait already were planned with what was known before.
+void BatchAnswers::Learn(std::uint64_t needed_bytes, std::size_t samples) {
+  parts_.sizes.Learn(needed_bytes, std::max<std::size_t>(samples, 1));
+  for (const std::int64_t ticket : parts_.book.Pending()) {
+    parts_.dispatcher.Enlarge(ticket, parts_.sizes.Estimate(*parts_.book.Find(ticket)));
+  }
 }
 
 void BatchAnswers::Deliver(const Loan& loan, SteadyTime arrived, wire::BatchDone&& done) {

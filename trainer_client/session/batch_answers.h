@@ -83,6 +83,7 @@ class BatchAnswers {
                     wire::BatchDone&& done);
   void Settle(const Loan& loan, SteadyTime arrived, Dispatcher::Answer answer,
               wire::BatchDone&& done);
+  void Learn(std::uint64_t needed_bytes, std::size_t samples);
   void Deliver(const Loan& loan, SteadyTime arrived, wire::BatchDone&& done);
 
   Parts parts_;

@@ -79,6 +79,11 @@ void Dispatcher::Add(std::int64_t ticket, std::uint64_t bytes, std::span<const s
   queue_.insert(ticket);
 }
 
+void Dispatcher::Enlarge(std::int64_t ticket, std::uint64_t bytes) {
+  const auto at = batches_.find(ticket);
+  if (at != batches_.end()) at->second.bytes = std::max(at->second.bytes, bytes);
+}
+
 void Dispatcher::Done(std::int64_t ticket) {
   const auto at = batches_.find(ticket);
   if (at == batches_.end()) return;

@@ -117,6 +117,8 @@ class Dispatcher {
   // `keys` stay valid until the batch is done or removed.
   void Add(std::int64_t ticket, std::uint64_t bytes, std::span<const std::int64_t> keys,
            std::int32_t lane);
+  // Requests from now on ask for a slot of at least so many bytes. Does nothing where the batch is done.
+  void Enlarge(std::int64_t ticket, std::uint64_t bytes);
   // Forgets a batch. Answers to earlier requests are dropped, also when the ticket is added again.
   // O(attempts).
   void Remove(std::int64_t ticket);

@@ -22,6 +22,7 @@ from . import handles
 
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _SKELETON = cloudpickle.cloudpickle._make_skeleton_class
+_ENUM_SKELETON = cloudpickle.cloudpickle._make_skeleton_enum
 
 
 class Late:
@@ -89,10 +90,15 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
                 self.classes[id(obj)] = obj
         elif isinstance(obj, FunctionType):
             self.functions[id(obj)] = obj
-        elif reduced[0] is _SKELETON:
-            # copyreg writes it into the class at the first pickle of one of its instances.
-            reduced[2][0].pop("__slotnames__", None)
-            return rebuild.skeleton_class, *reduced[1:]
+        elif reduced[0] in (_SKELETON, _ENUM_SKELETON):
+            names = reduced[2][0]
+            # copyreg writes it into the class at the first pickle of one of its instances, and a look
+            # at annotations writes empty ones.
+            names.pop("__slotnames__", None)
+            if not names.get("__annotations__", True):
+                del names["__annotations__"]
+            if reduced[0] is _SKELETON:
+                return rebuild.skeleton_class, *reduced[1:]
         return reduced
 
     def _module(self, module: ModuleType) -> Any:

@@ -53,8 +53,9 @@ class ChainWatch:
     """What native chains for these transforms stand for. A look for every sample takes some ten
     microseconds. Thread-compatible."""
 
-    def __init__(self, transforms: Iterable[Any]) -> None:
-        self._intact = not first_change(OF_CHAIN)
+    def __init__(self, transforms: Iterable[Any], intact: bool = False) -> None:
+        """`intact`: somebody has just looked."""
+        self._intact = intact or not first_change(OF_CHAIN)
         self._watch = watch_of(transforms)
 
     def same(self) -> bool:

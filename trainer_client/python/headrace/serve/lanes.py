@@ -19,13 +19,15 @@ from torch.utils.data.dataloader import _DatasetKind
 
 from ..native.intact import OF_CHAIN, first_change
 from ..process import sockets
-from ..stage import functions
+from ..stage import functions, wire
 from ..stage.bad_samples import GuardingInit
 from ..stage.lane import LanePort, LaneSettings, lane_main
+from ..stage.lessons import Lessons
 
 if TYPE_CHECKING:  # spawned processes import this file, and need no more than it does
     from ..capture import StagePlan
     from .bad_samples import BadSamples
+    from .loader_state import LoaderState
 
 
 class LaneContext:
@@ -35,7 +37,7 @@ class LaneContext:
         """`context`: the loader's own, or torch's."""
         self._iterator = weakref.ref(iterator)
         self._context = context
-        preload_natives()
+        self._lessons = iterator.lessons(intact=preload_natives())
 
     def Event(self) -> "_Ended":
         return _Ended()
@@ -49,7 +51,7 @@ class LaneContext:
         control, theirs = sockets.pair()
         queue = given["index_queue"]
         queue.lane, queue.control = given["worker_id"], control
-        port = LanePort(theirs, iterator.lane_settings())
+        port = LanePort(theirs, iterator.lane_settings(), self._lessons)
         loop, arguments = iterator.lane_loop(target, given)
         process = self._context.Process(target=lane_main, args=(loop, arguments, port))
         iterator.lane_started(_Lane(control, theirs, process))
@@ -113,6 +115,7 @@ class Lanes:
 
     _lanes: list[_Lane]
     _code: "StagePlan"
+    _state: "LoaderState"
     _bad: "BadSamples"
     _loader: Any  # a weak reference
     # Attributes of torch's iterator.
@@ -132,6 +135,13 @@ class Lanes:
             trainer=os.getpid(),
             watched=self._watched(),
         )
+
+    def lessons(self, intact: bool) -> Lessons:
+        """What lanes that are forked now need not find out again. `intact`: as Lessons.take's."""
+        loader: Any = self._loader()
+        lessons = self._state.lessons_of(loader.num_workers)
+        lessons.take([loader.dataset, loader.collate_fn], self._code.by_pil, intact)
+        return lessons
 
     def _tells_state(self) -> bool:
         """Whether somebody needs the states of the lanes' generators: lanes may move where there is
@@ -165,12 +175,14 @@ class Lanes:
         self._lanes[lane].end()
 
 
-def preload_natives() -> None:
-    """So that lanes find it loaded. What PIL loads at the first open() it loads now."""
+def preload_natives() -> bool:
+    """So that lanes find it loaded. What PIL loads at the first open() it loads now. Returns whether
+    native chains may stand for the libraries as they are."""
     functions.prepare()
+    wire.release()
     image = sys.modules.get("PIL.Image")
     if image is None:
-        return
+        return True
     try:
         image.preinit()
         from .. import _images  # noqa: F401
@@ -178,9 +190,9 @@ def preload_natives() -> None:
 
         if "torchvision.transforms.functional" in sys.modules:
             from ..stage import transforms  # noqa: F401
-        first_change(OF_CHAIN)  # which remembers what it has looked at
+        return not first_change(OF_CHAIN)  # which remembers what it has looked at
     except ImportError:
-        pass  # without the native part, or with a PIL that is not known: PIL does it
+        return False  # without the native part, or with a PIL that is not known: PIL does it
 
 
 def died(processes: list[Any]) -> RuntimeError:

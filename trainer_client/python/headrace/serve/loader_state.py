@@ -7,6 +7,7 @@ from ..capture import Captured, NativePlan, Served, StagePlan
 from ..service import options
 from ..service.report import REPORT, LoaderReport
 from ..service.session import SessionHandle
+from ..stage.lessons import Lessons
 from .learned import Learned
 
 
@@ -20,6 +21,7 @@ class LoaderState:
         self.idle: tuple[Any, Any] | None = None  # (key, session) to go on with
         self.learned = Learned()  # with num_workers=0
         self.reference: Reference | None = None  # of the iter() that is under way
+        self._lessons: Lessons | None = None
         self.compares = True  # `headrace verify` compares all by itself
         # A plan, and workers whose samples were compared.
         self._met: tuple[str, set[int]] = ("", set())
@@ -38,6 +40,12 @@ class LoaderState:
     def take_reference(self, loader: Any) -> Reference:
         taken, self.reference = self.reference, None
         return taken or Reference(loader.dataset, loader.num_workers)
+
+    def lessons_of(self, lanes: int) -> Lessons:
+        """What the lanes of the loader's iterations have found out."""
+        if self._lessons is None:
+            self._lessons = Lessons(lanes)
+        return self._lessons
 
     def workers_met(self, signature: str) -> set[int]:
         """The workers whose samples of this plan were compared; the caller adds to it."""

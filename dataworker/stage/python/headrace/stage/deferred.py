@@ -81,9 +81,9 @@ class DeferredImage(Image.Image):
     def source(self) -> Source | None:
         """The file that it shows all of, if nobody has decoded it; None: it is something else."""
         picture = self._picture
-        return (
-            picture.source if isinstance(picture, FilePicture) and picture.is_whole_file else None
-        )
+        if not isinstance(picture, FilePicture) or not picture.is_whole_file:
+            return None
+        return None if _maker().comes_again else picture.source
 
     def tensor(self, by_hand: Callable[..., Any]) -> Any:
         """Does what by_hand does, which is F.to_tensor. None: by_hand must do it."""

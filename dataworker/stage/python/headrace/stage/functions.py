@@ -19,9 +19,11 @@ from typing import Any, NamedTuple
 
 from ..process.modules import namespace
 from ..process.output import tell
+from .finding import Finding, FoundOut
 from .held_names import HeldNames, Place
 
 CHECKS = 2  # results of each kind that are made both ways
+_TRIALS = "trials"  # among what was found out
 
 # Modules that name entries, by the library that must be loaded.
 _ENTRIES = {
@@ -80,6 +82,7 @@ class Replaced:
                 self._blame()
                 return value
             self._checked[made.kind] += 1
+            _count.news += 1
         _count.made += self._entry.pictures
         return made.value
 
@@ -105,6 +108,7 @@ class Replaced:
     def _try(self) -> bool:
         """Whether all trials give what the library gives."""
         self._tried = True
+        _count.news += 1
         try:
             alike = all(map(self._is_alike, self._entry.trials()))
         except Exception:  # of the library, on pictures that no program has given it
@@ -124,8 +128,30 @@ class Replaced:
         alike = (a.dtype, a.shape, a.strides) == (b.dtype, b.shape, b.strides)
         return alike and a.tobytes() == b.tobytes()
 
+    def _know(self, known: dict[Any, Finding]) -> None:
+        """Takes what other processes have found out."""
+        for (module, name, what), finding in known.items():
+            if (module, name) != (self.__module__, self.__name__):
+                continue
+            self._on = self._on and finding.same
+            if what == _TRIALS:
+                self._tried = True
+            else:
+                self._checked[what[0]] = max(self._checked[what[0]], finding.checked)
+
+    def _findings(self) -> dict[Any, Finding]:
+        """What this process knows."""
+        me = self.__module__, self.__name__
+        found: dict[Any, Finding] = {
+            (*me, (kind,)): Finding(True, count) for kind, count in self._checked.items()
+        }
+        if self._tried or not self._on:
+            found[(*me, _TRIALS)] = Finding(self._on)
+        return found
+
     def _blame(self) -> None:
         self._on = False
+        _count.news += 1
         entry = self._entry
         tell(
             f"headrace: {entry.name} gives other bits natively than {entry.library} does:"
@@ -135,6 +161,7 @@ class Replaced:
 
 class _Count:
     made = 0  # by native forms, since somebody asked
+    news = 0  # grows with what is found out
 
 
 _count = _Count()
@@ -154,6 +181,29 @@ def enable(by_value: bool = True) -> None:
             space[name] = entries[id(real)]
     for replaced in entries.values():
         replaced.put()
+    _put.extend(entries.values())
+
+
+_put: list[Replaced] = []
+
+
+def know(found_out: FoundOut) -> None:
+    """Takes what other processes have found out. After enable()."""
+    if known := found_out.get("functions"):
+        for replaced in _put:
+            replaced._know(known)
+
+
+def tell_into(found_out: FoundOut) -> None:
+    """Adds what this process knows."""
+    found = found_out.setdefault("functions", {})
+    for replaced in _put:
+        found.update(replaced._findings())
+
+
+def news() -> int:
+    """Grows with what is found out."""
+    return _count.news
 
 
 def prepare() -> None:

@@ -20,6 +20,7 @@ docs/adr/0010-deferred-images.md. What torchvision's transforms do to such an im
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import PIL
 
@@ -27,26 +28,48 @@ from ..native.intact import OF_CHAIN, first_change
 from ..process.output import tell
 from . import pil
 from .deferred import made_by
+from .finding import FoundOut
 from .render import ImageMaker
 
 _OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind
 
 _current: ImageMaker | None = None
+_kit: "Kit | None" = None
 
 
-def enable(kept: list[str]) -> bool:
-    """Once in a process, after the imports of user code. `kept`: of decode, crop, resize, flip and
-    to_tensor, what stays PIL's; with anything in it, transforms are all torchvision's. False: this PIL,
-    this installation or what the program did to PIL does not allow it, and nothing was changed."""
-    global _current
-    if _current is not None:
-        return True
-    if "decode" in kept or _version(PIL.__version__) < _OLDEST_PIL or _is_changed():
-        return False
+class Kit:
+    """What makes a process's pictures natively, and what it has learned of it. May be made before the
+    fork of the process that uses it."""
+
+    def __init__(self, maker: ImageMaker, performer: Any) -> None:
+        """`performer`: transforms.Performer; None: transforms are all torchvision's."""
+        self.maker, self.performer = maker, performer
+
+    @property
+    def news(self) -> int:
+        """Grows with what is found out."""
+        return self.maker.news
+
+    def know(self, found_out: FoundOut) -> None:
+        self.maker.know(found_out)
+        if self.performer is not None:
+            self.performer.know(found_out)
+
+    def tell_into(self, found_out: FoundOut) -> None:
+        self.maker.tell_into(found_out)
+        if self.performer is not None:
+            self.performer.tell_into(found_out)
+
+
+def kit(kept: list[str]) -> Kit | None:
+    """Changes nothing in this process. `kept`: as enable()'s. None: this PIL or this installation does
+    not allow it."""
+    if "decode" in kept or _version(PIL.__version__) < _OLDEST_PIL:
+        return None
     try:
         from .. import _images
     except ImportError:
-        return False  # without the native part everything still runs
+        return None  # without the native part everything still runs
     import torch
 
     torchvision = sys.modules.get("torchvision")
@@ -56,14 +79,36 @@ def enable(kept: list[str]) -> bool:
         getattr(torchvision, "__version__", ""),
         torch.backends.cpu.get_cpu_capability(),
     )
-    _current = ImageMaker(renderer, frozenset(kept))
+    maker = ImageMaker(renderer, frozenset(kept))
+    if "torchvision.transforms.functional" not in sys.modules or kept:
+        return Kit(maker, None)
+    from . import transforms
+
+    return Kit(maker, transforms.Performer(maker))
+
+
+def enable(kept: list[str], made: Kit | None = None, intact: bool = False) -> Kit | None:
+    """Once in a process, after the imports of user code. `kept`: of decode, crop, resize, flip and
+    to_tensor, what stays PIL's; with anything in it, transforms are all torchvision's. `made`: of the
+    process that this one is a fork of; `intact`: that one has seen that the program has put nothing in
+    PIL's place, and no code of the program has run since. None: this PIL, this installation or what the
+    program did to PIL does not allow it, and nothing was changed."""
+    global _current, _kit
+    if _kit is not None:
+        return _kit
+    if not intact and _is_changed():
+        return None
+    used = made or kit(kept)
+    if used is None:
+        return None
+    _kit, _current = used, used.maker
     made_by(_current)
     pil.replace_names()
-    if "torchvision.transforms.functional" in sys.modules and not kept:
+    if used.performer is not None:
         from . import transforms
 
-        transforms.enable(_current)
-    return True
+        transforms.enable(used.performer)
+    return used
 
 
 def _is_changed() -> bool:

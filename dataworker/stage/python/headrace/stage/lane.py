@@ -7,6 +7,7 @@ where they say. So whatever a stock worker inherits, keeps and promises is there
 Why so: docs/adr/0025-lanes.md.
 """
 
+import functools as functools_of_standard
 import queue
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from ..process.output import muted
 from . import bad_samples, functions, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_requests import Again, Asked, Requests
+from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, seed_sample, set_state
 from .redo import Redo, know
@@ -52,6 +54,8 @@ def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePo
     defers = "PIL.Image" in sys.modules and not (
         fork_hooks.around_forks() or fork_hooks.in_children()
     )
+    if port.lessons is not None and not port.lessons.opens_pictures:
+        defers = False  # there is none to be damaged; one that comes all the same is PIL's
     point, handed, redone = None, None, 0
     while defers or port.may_begin_again:
         point = Checkpoint.make()
@@ -94,8 +98,12 @@ class LanePort:
 
     may_defer = False  # there is a process that may go on in the place of this one
 
-    def __init__(self, control: sockets.Socket, settings: LaneSettings) -> None:
+    def __init__(
+        self, control: sockets.Socket, settings: LaneSettings, lessons: Lessons | None = None
+    ) -> None:
+        """`lessons`: of the lanes before; it does not pickle, and only forks have it."""
         self._control, self._settings = control, settings
+        self.lessons = lessons
 
     def open(self, arguments: dict[str, Any], handed: Received | None) -> dict[str, Any]:
         """Called once, first. Returns the arguments for the worker loop. `handed`: from the process
@@ -115,7 +123,13 @@ class LanePort:
         self._over = False  # the data set's iterator has ended in this iteration
         self._told = b""
         self._began = b""  # the state before all batches; only where states are told
+        self._lane = arguments.get("worker_id", -1)
+        # Code of the program's runs before the first sample.
+        self._ran_before = self._settings.iterable or arguments.get("init_fn") is not None
         self._images: Any = None
+        self._kit: Any = None
+        self._opened: Callable[[], bool] = lambda: False
+        self._noted = -1, False
         self._natives = False
         self._buffers = memory.Buffers()
         self._deferring = ExitStack()
@@ -182,7 +196,18 @@ class LanePort:
             made.change = self._watch.after()
         self._answer(asked, made)  # which may be the first to look at a picture
         self._now, self._last = None, made
+        self._note()
         self._deferring.close()
+
+    def _note(self) -> None:
+        """Writes down what this lane has found out."""
+        if self.lessons is None:
+            return
+        news = functions.news() + (self._kit.news if self._kit is not None else 0)
+        noted = news, self._opened()
+        if noted != self._noted:
+            self._noted = noted
+            self.lessons.note(self._lane, self._opened(), self._kit)
 
     def is_set(self) -> bool:
         return self._requests.ended
@@ -262,8 +287,16 @@ class LanePort:
         if self._natives:
             return
         self._natives = True
-        self._images = native_images(self._settings.by_pil) if self.may_defer else None
+        lessons = self.lessons
+        if "PIL.Image" in sys.modules:
+            if self.may_defer:
+                intact = lessons is not None and lessons.intact and not self._ran_before
+                made = None if lessons is None else lessons.kit
+                self._images, self._kit = native_images(self._settings.by_pil, made, intact)
+            self._opened = opened_pictures()
         functions.enable(by_value=False)
+        if lessons is not None:
+            lessons.know_functions()
         if self._settings.watched is not None:
             self._watch = Watch(self._roots, self._settings.watched)
 
@@ -365,12 +398,33 @@ class SeededKeys(list[Any]):
             yield key
 
 
-def native_images(by_pil: tuple[str, ...]) -> Any:
-    """The module of deferred images, switched on, where this process has PIL as it is installed."""
-    if "PIL.Image" not in sys.modules:
-        return None
+def native_images(by_pil: tuple[str, ...], made: Any, intact: bool) -> tuple[Any, Any]:
+    """The module of deferred images, switched on, and its kit, where this process has PIL as it is
+    installed; else nothing. `made`, `intact`: as images.enable's."""
     try:
         from . import images
     except ImportError:
-        return None
-    return images if images.enable(list(by_pil)) else None
+        return None, None
+    kit = images.enable(list(by_pil), made, intact)
+    return (None, None) if kit is None else (images, kit)
+
+
+def opened_pictures() -> Callable[[], bool]:
+    """Says whether a JPEG file was opened with PIL since."""
+    try:
+        from PIL.JpegImagePlugin import JpegImageFile
+    except ImportError:
+        return lambda: True  # as far as anybody knows
+    real = JpegImageFile._open
+    opened = False
+
+    @functools_of_standard.wraps(real)
+    def _open(self: Any) -> None:
+        nonlocal opened
+        opened = True
+        if vars(JpegImageFile).get("_open") is _open:  # once is enough
+            JpegImageFile._open = real  # type: ignore[method-assign]
+        real(self)
+
+    JpegImageFile._open = _open  # type: ignore[method-assign]
+    return lambda: opened

@@ -13,7 +13,7 @@ import copy
 import functools
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn import Sequential
@@ -63,6 +63,17 @@ _BEGINNINGS = {
 }
 
 
+class Like(NamedTuple):
+    """Of what kind a result is."""
+
+    kind: type
+    channels_last: bool  # in memory
+
+    @classmethod
+    def of(cls, made: Any) -> "Like":
+        return cls(type(made), isinstance(made, torch.Tensor) and made.stride(0) == 1)
+
+
 class Run:
     """Holds what a process has learned about it, too. Not thread-safe in that."""
 
@@ -74,9 +85,17 @@ class Run:
         self.trusted = True  # none of them differed
         # Depending on its draws, an image may come out as the same object.
         self.may_keep = all(kind_of(leaf) in _MAY_KEEP for leaf in leaves)
-        self.like: Any = None  # what came out by Python, for its type and strides
+        self.like: Any = None  # Like, of what came out by Python
         self._renderer = renderer
         self._chains: dict[str, Any] = {}
+        kinds = [type(leaf) for leaf in leaves]
+        # The same in each process: what is found out about one such run is true of all.
+        self.name = repr(
+            (
+                [(kind.__module__, kind.__qualname__) for kind in kinds],
+                [(node.op, sorted(node.args.items())) for node in nodes],
+            )
+        )
 
     def chain(self, beginning: str) -> Any:
         """headrace._images.Chain from that beginning; None: there is none."""
@@ -151,8 +170,14 @@ class Recipe:
         self._noted: list[tuple[Any, dict[str, Any]]] = []
         self._tensors: list[tuple[torch.Tensor, int]] = []  # and how often they had been written
         self._of_timm: list[type] = []
+        self.runs: list[Run] = []
         self.parts = self._parts([transform])
         self._watch = ChainWatch(thing for thing, _ in self._noted)
+
+    def watch(self) -> None:
+        """Looks from now on at whether what its calls go through stays as it is now, which is as the
+        native parts stand for it."""
+        self._watch = ChainWatch((thing for thing, _ in self._noted), intact=True)
 
     def holds(self) -> bool:
         """True: nobody has altered the objects since, or what their calls go through, not even to
@@ -239,6 +264,7 @@ class Recipe:
                 parts += map(Own, leaves[:count])
             else:
                 parts.append(run)
+                self.runs.append(run)
                 self.is_native = True
             leaves, nodes = leaves[count:], nodes[count:]
         return parts

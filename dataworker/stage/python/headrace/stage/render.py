@@ -12,10 +12,13 @@ import PIL
 from PIL import Image
 
 from ..process.output import tell
+from .finding import Finding, FoundOut
 from .redo import Redo
 from .steps import Node, Step
 
 EDITED = "edited"  # in what was checked: a step that began at pixels
+WHOLE = "whole"  # the same: steps that began at the whole picture, which was decoded before
+_ENOUGH = 4  # pictures, to say what is done with most of them
 CHECKS = 2  # images of each sequence of steps that are made both ways
 # PIL's own methods, whatever takes their place on images that are opened.
 PLAIN: dict[str, Callable[..., Any]] = {
@@ -39,6 +42,7 @@ class Source:
         self.file = file
         self.uses = 0
         self._whole: Image.Image | None = None
+        self._pixels: Any = None  # uint8 [H, W, 3], of all of it
 
     def by_pil(self) -> Image.Image:
         """All of it, decoded by PIL. Raises what PIL raises."""
@@ -49,9 +53,15 @@ class Source:
     def whole(self, maker: "ImageMaker") -> Image.Image:
         """All of it, decoded once: a second crop of one picture does not decode it again."""
         if self._whole is None:
-            pixels = maker.pixels(self, ())
+            pixels = self.pixels(maker)
             self._whole = maker.by_pil(self) if pixels is None else _image_of(pixels)
         return self._whole
+
+    def pixels(self, maker: "ImageMaker") -> Any:
+        """The same, natively; None: PIL must make it."""
+        if self._pixels is None and self._whole is None:
+            self._pixels = maker.decoded(self)
+        return self._pixels
 
 
 class ImageMaker:
@@ -62,7 +72,35 @@ class ImageMaker:
         self.kept = set(kept)  # steps that stay PIL's
         self.on = False  # while a batch is made that can be made again
         self.made = 0  # images that were made natively
+        self.news = 0  # grows with what is found out
         self._checked: Counter[tuple[str, ...]] = Counter()
+        self._pictures = self._used_again = 0
+
+    @property
+    def comes_again(self) -> bool:
+        """Whether pictures are likely to be wanted more than once: then all of each is decoded at
+        once, and not a part of it first."""
+        return self._pictures >= _ENOUGH and 2 * self._used_again > self._pictures
+
+    def use(self, source: Source) -> None:
+        """Counts a use of the picture."""
+        source.uses += 1
+        self._pictures += source.uses == 1
+        self._used_again += source.uses == 2
+
+    def know(self, found_out: FoundOut) -> None:
+        """Takes what other processes have found out."""
+        for what, finding in found_out.get("steps", {}).items():
+            if finding.same:
+                self._checked[what] = max(self._checked[what], finding.checked)
+            else:
+                self.kept.add(what[0])
+
+    def tell_into(self, found_out: FoundOut) -> None:
+        """Adds what this process knows."""
+        steps = found_out.setdefault("steps", {})
+        steps.update({what: Finding(True, count) for what, count in self._checked.items()})
+        steps.update({(op,): Finding(False) for op in self.kept})
 
     def takes(self, op: str) -> bool:
         return self.on and op not in self.kept
@@ -111,6 +149,7 @@ class ImageMaker:
                 return None
             for name in names:
                 self._checked[EDITED, name] += 1
+            self.news += 1
         return array
 
     def _blame_edit(self, pixels: Any, steps: tuple[Step, ...]) -> None:
@@ -132,14 +171,35 @@ class ImageMaker:
         tail: tuple[Node, ...],
         bits: Callable[[Image.Image], bytes],
     ) -> Any:
-        nodes = [_DECODE, *(step.native() for step in steps), *tail]
         names = ("decode", *(step.op for step in steps), *(name for name, _ in tail))
         if not all(map(self.takes, names)):
             return None
-        source.uses += 1
-        if steps and source.uses > 1:
-            return None  # from the whole image, which is cheaper by now
-        array = self.renderer.render(source.file, nodes)
+        comes_again = self.comes_again
+        self.use(source)
+        nodes = [*(step.native() for step in steps), *tail]
+        if steps and (source.uses > 1 or comes_again):
+            whole = source.pixels(self)  # decoded once
+            array = None if whole is None else self.renderer.edit(whole, nodes)
+            return self._compared((WHOLE, *names), array, source, steps, bits)
+        array = self.renderer.render(source.file, [_DECODE, *nodes])
+        return self._compared(names, array, source, steps, bits)
+
+    def decoded(self, source: Source) -> Any:
+        """All of it, uint8 [H, W, 3], or None: PIL must decode it. No use of it."""
+        if not self.takes("decode"):
+            return None
+        array = self.renderer.render(source.file, [_DECODE])
+        return self._compared(("decode",), array, source, (), Image.Image.tobytes)
+
+    def _compared(
+        self,
+        names: tuple[str, ...],
+        array: Any,
+        source: Source,
+        steps: tuple[Step, ...],
+        bits: Callable[[Image.Image], bytes],
+    ) -> Any:
+        """What was made, if it is what PIL makes."""
         if array is None:
             return None
         if self._checked[names] < CHECKS:
@@ -147,6 +207,7 @@ class ImageMaker:
                 self._blame(source, steps)
                 return None
             self._checked[names] += 1
+            self.news += 1
         self.made += 1
         return array
 
@@ -177,6 +238,7 @@ class ImageMaker:
 
     def _keep(self, op: str) -> None:
         self.kept.add(op)
+        self.news += 1
         tell(
             f"headrace: {op} gives other bits natively than PIL {PIL.__version__} does: PIL does it"
         )

@@ -25,7 +25,8 @@ from PIL import Image
 
 from ..process.output import tell
 from .deferred import DeferredImage, deferred_of
-from .recipes import FILE, RGB, TENSOR, Choice, L, Part, Recipe, Run
+from .finding import Finding, FoundOut
+from .recipes import FILE, RGB, TENSOR, Choice, L, Like, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
 from .tensor_order import has_channels_last
 from .tensors import Undecoded, settle
@@ -57,6 +58,49 @@ class Performer:
         self._recipes: dict[tuple[int, bool], Recipe] = {}
         self._compiled = 0
 
+    @property
+    def compiled(self) -> set[tuple[int, bool]]:
+        """What recipes there are: the id of a transform, and whether it begins at a tensor."""
+        return set(self._recipes)
+
+    def keep(self, wanted: list[tuple[Any, bool]]) -> None:
+        """Keeps the recipes of these transforms as they are now, and makes those that are missing.
+        Called before the fork, which goes on with them."""
+        keys = {(id(transform), of_tensor) for transform, of_tensor in wanted}
+        self._recipes = {
+            key: recipe for key, recipe in self._recipes.items() if key in keys and recipe.holds()
+        }
+        self._compiled = len(self._recipes)
+        for transform, of_tensor in wanted:
+            if type(transform) in dict(_entrances()):
+                self._recipe(transform, of_tensor)
+
+    def begin(self) -> None:
+        """Once in a process, when names of libraries were replaced there: what the recipes go through
+        is looked at from now on."""
+        for recipe in self._recipes.values():
+            recipe.watch()
+
+    def know(self, found_out: FoundOut) -> None:
+        """Takes what other processes have found out."""
+        known = found_out.get("runs", {})
+        for run in self._runs():
+            if (finding := known.get(run.name)) is not None:
+                run.trusted = run.trusted and finding.same
+                run.checked, run.like = max(run.checked, finding.checked), finding.like
+
+    def tell_into(self, found_out: FoundOut) -> None:
+        """Adds what this process knows."""
+        found_out["runs"] = {
+            run.name: Finding(run.trusted, run.checked, run.like)
+            for run in self._runs()
+            if run.checked or not run.trusted
+        }
+
+    def _runs(self) -> Iterator[Run]:
+        for recipe in self._recipes.values():
+            yield from recipe.runs
+
     def call(self, transform: Any, image: Any) -> Any:
         """What `transform` makes of the image; NotImplemented: it must say so itself."""
         of_tensor = type(image) is Undecoded
@@ -86,6 +130,7 @@ class Performer:
             self._compiled += 1
             recipe = Recipe(transform, self._maker.renderer, self.perform, of_tensor)
             self._recipes[key] = recipe
+            self._maker.news += 1
         return recipe
 
     def perform(self, parts: list[Part], value: Any) -> Any:
@@ -147,7 +192,7 @@ class Performer:
         if state is not None:
             torch.set_rng_state(state)
         if source is not None:
-            source.uses += 1
+            self._maker.use(source)
         return _like(run, array) if run.makes_tensor else Pixels(array, value.info)
 
     def _of_tensor(self, run: Run, undecoded: Undecoded) -> Any:
@@ -175,7 +220,8 @@ class Performer:
         """Does what _compare does."""
         with self._off():
             made = _by_hand(run, value)
-        run.like = made
+        run.like = Like.of(made)
+        self._maker.news += 1
         same = state is None or bytes(torch.get_rng_state().numpy()) == bytes(state.numpy())
         if not same or not isinstance(made, torch.Tensor) or _bits(made) != array.tobytes():
             self._distrust(run)
@@ -203,9 +249,10 @@ class Performer:
         with self._off():
             made = _by_hand(run, image)
         same = state is None or bytes(torch.get_rng_state().numpy()) == bytes(state.numpy())
+        self._maker.news += 1
         if same and _bits(made) == array.tobytes():
             run.checked += 1
-            run.like = made
+            run.like = Like.of(made)
             if run.makes_tensor and _like(run, array).stride() != made.stride():
                 run.trusted = False  # a part of a larger one, as its strides tell
             return made
@@ -261,7 +308,7 @@ def _bits(value: Any) -> bytes:
 
 def _like(run: Run, array: np.ndarray) -> Any:
     """The tensor, of the type and in the order of memory that Python gives it."""
-    return _ordered(run, array, run.like.stride(0) == 1)
+    return _ordered(run, array, run.like.channels_last)
 
 
 def _ordered(run: Run, array: np.ndarray, channels_last: bool) -> Any:
@@ -269,21 +316,22 @@ def _ordered(run: Run, array: np.ndarray, channels_last: bool) -> Any:
     if channels_last and not made.stride(0) == 1:
         channels, height, width = made.shape
         made = torch.empty(height, width, channels, dtype=made.dtype).permute(2, 0, 1).copy_(made)
-    return made if type(like) is torch.Tensor else made.as_subclass(type(like))
+    return made if like.kind is torch.Tensor else made.as_subclass(like.kind)
 
 
 _performer: Performer | None = None
 _entered_by: dict[type, tuple[str, Any]] = {}
 
 
-def enable(maker: ImageMaker) -> None:
+def enable(performer: Performer) -> None:
     """Once in a process, after the imports of user code."""
     global _performer
-    _performer = Performer(maker)
+    _performer = performer
     for cls, name in _entrances():
-        call = _entered(getattr(cls, name), _performer)
+        call = _entered(getattr(cls, name), performer)
         setattr(cls, name, call)
         _entered_by[cls] = name, call
+    performer.begin()
 
 
 def takes(transform: Any) -> bool:

@@ -35,7 +35,7 @@ def send(sock: _socket.socket, kind: int, *parts: bytes) -> None:
 
 def greet(sock: _socket.socket) -> None:
     """Once on each connection, first: so that the other side can name this release."""
-    send(sock, HELLO, _release().encode())
+    send(sock, HELLO, release().encode())
 
 
 def receive(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
@@ -49,7 +49,7 @@ def receive(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
 
 def unexpected(kind: int) -> OtherRelease:
     """The error for a frame that nobody sends here."""
-    return OtherRelease(f"an unexpected frame of kind {kind}: this process is release {_release()}")
+    return OtherRelease(f"an unexpected frame of kind {kind}: this process is release {release()}")
 
 
 def receive_any(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
@@ -58,7 +58,7 @@ def receive_any(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
     magic, protocol, kind, count = _HEAD.unpack(head)
     if magic != _MAGIC:
         raise OtherRelease(
-            f"a frame without its mark: use the data worker of release {_release()}, as this process"
+            f"a frame without its mark: use the data worker of release {release()}, as this process"
         )
     sizes, more = _receive_exactly(sock, 8 * count)
     fds += more
@@ -71,13 +71,13 @@ def receive_any(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
         theirs = parts[0].decode(errors="replace") if kind == HELLO and parts else "unknown"
         raise OtherRelease(
             f"the data worker (release {theirs}) speaks stage protocol {protocol}, this process "
-            f"(release {_release()}) {PROTOCOL}: use one release on both sides"
+            f"(release {release()}) {PROTOCOL}: use one release on both sides"
         )
     return kind, parts, fds
 
 
 @functools.cache
-def _release() -> str:
+def release() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
