@@ -580,10 +580,8 @@ std::vector<JobCacheStats> ChunkStore::JobStats() const {
   std::vector<JobCacheStats> stats;
   for (const auto& [id, job] : jobs_) {
     if (job.sessions == 0 && job.entries == 0) continue;
-    stats.push_back({.job = id,
-                     .bytes = bytes[id],
-                     .entries = job.entries,
-                     .entry_bytes = of_entries[id]});
+    stats.push_back(
+        {.job = id, .bytes = bytes[id], .entries = job.entries, .entry_bytes = of_entries[id]});
   }
   return stats;
 }

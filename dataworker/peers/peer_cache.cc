@@ -28,9 +28,9 @@ bool PeerCache::HasOthers(JobId job) const {
   const std::lock_guard lock(mutex_);
   const auto at = rings_.find(job);
   if (at == rings_.end()) return false;
-  const auto others = [&](const std::shared_ptr<const PeerRing>& ring) {
-    if (!ring || ring->owners() == 0) return false;
-    return ring->owners() > 1 || ring->OwnerOf(EntryId()) != self_;
+  const auto others = [&](const Ring& of) {
+    if (!of.ring || of.ring->owners() == 0) return false;
+    return of.ring->owners() > 1 || of.ring->OwnerOf(EntryId()) != self_;
   };
   return others(at->second.near) || others(at->second.wide);
 }

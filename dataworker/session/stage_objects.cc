@@ -258,10 +258,10 @@ void StageObjects::PutIntoMemory(const Content& content, ObjectTold& told) {
   if (content.is_read) told.hold = content.hold;
 }
 
-void StageObjects::Keep(const Asked& asked, const Content& content) {
+void StageObjects::Keep(Asked asked, const Content& content) {
   const CacheKey key = KeyOf(asked.request.url, content.version, asked.ask);
-  CacheLease::Claim claim = asked.cache->TryClaim(key, content.bytes.size(), asked.found);
-  if (claim) claim.Commit(content.bytes);
+  const auto claim = asked.cache->TryClaim(key, content.bytes.size(), asked.found);
+  if (claim) claim->Commit(content.bytes);
 }
 
 void StageObjects::Answer(std::uint64_t connection, ObjectTold told) {

@@ -82,7 +82,7 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
   void Tell(Asked asked, Content content);
   // On an io thread.
   static void PutIntoMemory(const Content& content, ObjectTold& told);
-  static void Keep(const Asked& asked, const Content& content);
+  static void Keep(Asked asked, const Content& content);
   void Answer(std::uint64_t connection, ObjectTold told);
 
   SessionEnvironment& environment_;

@@ -16,6 +16,19 @@ class DispatcherMaking : public testing::Test {
   static constexpr WorkerId kA{1}, kB{2}, kC{3};
 };
 
+TEST_F(DispatcherMaking, BatchesThatWaitAreAskedForWithLargerSlots) {
+  Dispatcher dispatcher({.lanes_in_order = true});
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  for (int i = 0; i < 2; ++i) dispatcher.Add(i, 100, {}, 0);
+  auto send = dispatcher.Poll(At(0)).at(0);
+  EXPECT_EQ(send.slot_bytes, 100U);
+  dispatcher.Enlarge(1, 500);
+  dispatcher.Enlarge(1, 50);   // never smaller
+  dispatcher.Enlarge(2, 500);  // done, or not known
+  EXPECT_EQ(dispatcher.OnAnswer(kA, send.attempt, Answer::kMade, 0, At(1)), Verdict::kTake);
+  EXPECT_EQ(dispatcher.Poll(At(1)).at(0).slot_bytes, 500U);
+}
+
 // Both workers of this host would ask the same processes.
 TEST_F(DispatcherMaking, ALateBatchOfLanesIsHedgedElsewhereAlone) {
   Dispatcher dispatcher({});

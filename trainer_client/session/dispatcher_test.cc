@@ -115,19 +115,6 @@ TEST(Dispatcher, TooSmallSlotIsAskedAgainWithALargerOne) {
   EXPECT_EQ(dispatcher.OnAnswer(kA, send.attempt, Answer::kTooSmall, 1, At(2)), Verdict::kGiveUp);
 }
 
-TEST(Dispatcher, BatchesThatWaitAreAskedForWithLargerSlots) {
-  Dispatcher dispatcher({.lanes_in_order = true});
-  dispatcher.SetWorker(kA, WorkerState::kReady);
-  for (int i = 0; i < 2; ++i) dispatcher.Add(i, 100, {}, 0);
-  auto send = dispatcher.Poll(At(0)).at(0);
-  EXPECT_EQ(send.slot_bytes, 100U);
-  dispatcher.Enlarge(1, 500);
-  dispatcher.Enlarge(1, 50);   // never smaller
-  dispatcher.Enlarge(2, 500);  // done, or not known
-  EXPECT_EQ(dispatcher.OnAnswer(kA, send.attempt, Answer::kMade, 0, At(1)), Verdict::kTake);
-  EXPECT_EQ(dispatcher.Poll(At(1)).at(0).slot_bytes, 500U);
-}
-
 TEST(Dispatcher, RefusedBatchGoesToAnotherWorkerAndFailsInTheEnd) {
   Dispatcher dispatcher({});
   dispatcher.SetWorker(kA, WorkerState::kReady);

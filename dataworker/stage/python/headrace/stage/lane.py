@@ -7,7 +7,6 @@ where they say. So whatever a stock worker inherits, keeps and promises is there
 Why so: docs/adr/0025-lanes.md.
 """
 
-import functools as functools_of_standard
 import queue
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from ..process import fork_hooks, sockets
 from ..process.output import muted
 from . import bad_samples, functions, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
+from .lane_images import native_images, opened_pictures
 from .lane_requests import Again, Asked, Requests
 from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
@@ -396,35 +396,3 @@ class SeededKeys(list[Any]):
         for key, seed in zip(super().__iter__(), self._seeds, strict=True):
             seed_sample(seed, self._roots)
             yield key
-
-
-def native_images(by_pil: tuple[str, ...], made: Any, intact: bool) -> tuple[Any, Any]:
-    """The module of deferred images, switched on, and its kit, where this process has PIL as it is
-    installed; else nothing. `made`, `intact`: as images.enable's."""
-    try:
-        from . import images
-    except ImportError:
-        return None, None
-    kit = images.enable(list(by_pil), made, intact)
-    return (None, None) if kit is None else (images, kit)
-
-
-def opened_pictures() -> Callable[[], bool]:
-    """Says whether a JPEG file was opened with PIL since."""
-    try:
-        from PIL.JpegImagePlugin import JpegImageFile
-    except ImportError:
-        return lambda: True  # as far as anybody knows
-    real = JpegImageFile._open
-    opened = False
-
-    @functools_of_standard.wraps(real)
-    def _open(self: Any) -> None:
-        nonlocal opened
-        opened = True
-        if vars(JpegImageFile).get("_open") is _open:  # once is enough
-            JpegImageFile._open = real  # type: ignore[method-assign]
-        real(self)
-
-    JpegImageFile._open = _open  # type: ignore[method-assign]
-    return lambda: opened
