@@ -185,8 +185,7 @@ class FakeSlowTier final : public CacheTier {
     std::vector<JobCacheStats> stats;
     for (const auto& [id, job] : jobs_) {
       if (job.sessions == 0 && !entries.contains(id)) continue;
-      stats.push_back(
-          {id, job.quota->used, entries[id], job.hits, job.misses, job.quota->used});
+      stats.push_back({id, job.quota->used, entries[id], job.hits, job.misses, job.quota->used});
     }
     return stats;
   }
