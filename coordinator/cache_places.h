@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <span>
@@ -12,6 +13,12 @@
 
 namespace headrace::coordinator {
 
+// Bytes of a job's entries on one worker, without the room that is kept for more. A worker of a release
+// before does not tell them apart.
+[[nodiscard]] inline std::uint64_t EntryBytes(const wire::JobUsage& usage) {
+  return usage.cache_entry_bytes > 0 ? usage.cache_entry_bytes : usage.cache_bytes;
+}
+
 // What an entry of a data set takes in the cache.
 struct EntrySize {
   double all = 0, entries = 0;  // what is there: bytes of entries alone, entries
@@ -21,10 +28,7 @@ struct EntrySize {
   [[nodiscard]] double bytes() const { return entries > 0 ? all / entries : guess; }
   // Adds what a job has on one worker.
   void Add(const wire::JobUsage& usage) {
-    // A worker of a release before does not tell them apart.
-    const std::uint64_t own =
-        usage.cache_entry_bytes > 0 ? usage.cache_entry_bytes : usage.cache_bytes;
-    all += static_cast<double>(own);
+    all += static_cast<double>(EntryBytes(usage));
     entries += static_cast<double>(usage.cache_entries);
     room += static_cast<double>(usage.cache_bytes);
   }

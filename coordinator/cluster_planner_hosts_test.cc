@@ -193,6 +193,23 @@ TEST_F(PlannerHostsTest, AnEstimateCountsWhatEachHostHits) {
   EXPECT_EQ(status.phase, "filling");
 }
 
+// Memory is taken in chunks: of a few entries they are nearly empty.
+TEST_F(PlannerHostsTest, WhatIsCachedOfADataSetIsItsEntriesWithoutTheRoomAroundThem) {
+  rules_.lease_all = true;
+  const WorkerId a = AddPoolWorker("a", 2e9);
+  wire::JobUsage held;
+  held.job = AddReader();
+  held.cache_bytes = 1 << 24;
+  held.cache_entries = 10;
+  held.cache_entry_bytes = 10 * 300'000;
+  Tell(a, {held});
+  Plan();
+  const wire::DatasetStatus status = DescribeDatasets(state_, ViewDatasets(state_))[0];
+  ASSERT_EQ(status.parts.size(), 1U);
+  EXPECT_EQ(status.parts[0].bytes, 10U * 300'000);
+  EXPECT_EQ(status.bytes, static_cast<std::uint64_t>(kRows * 300'000 * 1.05));
+}
+
 TEST_F(PlannerHostsTest, ACachedJobGrowsOnItsHostFirst) {
   const WorkerId first = AddPoolWorker("a", 2e9, 2);
   const WorkerId small = AddPoolWorker("b", 2e9, 1), large = AddPoolWorker("a", 2e9, 8);

@@ -138,7 +138,7 @@ std::vector<wire::DatasetStatus> DescribeDatasets(
       const auto found = at.find(DatasetOf(state, usage.job));
       if (found == at.end()) continue;
       wire::DatasetPart& part = parts[found->second][id];
-      part.bytes += usage.cache_bytes;
+      part.bytes += EntryBytes(usage);
       part.entries += usage.cache_entries;
       part.hits += usage.cache_hits;
       part.misses += usage.cache_misses;

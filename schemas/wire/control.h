@@ -338,7 +338,7 @@ inline constexpr std::size_t kMaxDatasetParts = std::size_t{1} << 20;
 struct DatasetPart {
   WorkerId worker;
   std::uint64_t quota_bytes = 0;         // what its jobs may cache there
-  std::uint64_t bytes = 0, entries = 0;  // now
+  std::uint64_t bytes = 0, entries = 0;  // now, without room that is kept for more
   std::uint64_t hits = 0, misses = 0;    // of its jobs, totals since the worker's start
   friend bool operator==(const DatasetPart&, const DatasetPart&) = default;
 };

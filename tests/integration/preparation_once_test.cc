@@ -62,9 +62,11 @@ ImageFolderOptions Evaluate(std::int64_t short_side) {
 class PreparationOnceTest : public testing::TestWithParam<int> {
  protected:
   PreparationOnceTest() { MakeEqualImages(images_.path(), kSamples, 160, 120); }
-  // Both epochs at the same time.
-  static void Both(Reader& a, std::int64_t batch_a, std::uint64_t seed_a, Reader& b,
-                   std::int64_t batch_b, std::uint64_t seed_b) {
+  // Both epochs at the same time. Workers know of both jobs: what they begin before that is in the
+  // form of one alone, and the first batches are a large part of so short an epoch.
+  void Both(Reader& a, std::int64_t batch_a, std::uint64_t seed_a, Reader& b, std::int64_t batch_b,
+            std::uint64_t seed_b) {
+    cluster_.WaitForWorkers();
     std::thread other([&] { b.Epoch(batch_b, seed_b); });
     a.Epoch(batch_a, seed_a);
     other.join();

@@ -12,14 +12,17 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/process/spawn.h"
 #include "base/unique_fd.h"
+#include "cli/query.h"
 
 namespace headrace::testing_support {
 namespace {
@@ -100,9 +103,9 @@ void Cluster::RestartCoordinator() {
   coordinator_.reset();
   fs::remove(socket);
   // They end with the test, however it ends: a reader of its output waits for all of them.
-  coordinator_ = std::make_unique<Process>(
-      std::vector<std::string>{HEADRACE_PROGRAM, "coordinator", "--listen", "ipc://" + socket,
-                               "--parent-pid", std::to_string(::getpid())});
+  coordinator_ = std::make_unique<Process>(std::vector<std::string>{
+      HEADRACE_PROGRAM, "coordinator", "--listen", "ipc://" + socket, "--heartbeat-ms", "250",
+      "--parent-pid", std::to_string(::getpid())});
   HR_CHECK(WaitForFile(socket, 10'000));
 }
 
@@ -112,6 +115,26 @@ void Cluster::AddWorker() {
       HEADRACE_PROGRAM, "worker", "--coordinator", "ipc://" + folder_.path() + "/control",
       "--directory", directory, "--threads", "1", "--cache", cache_, "--share-from", "0",
       "--parent-pid", std::to_string(::getpid())}));
+}
+
+void Cluster::WaitForWorkers() const {
+  const std::string address = "ipc://" + folder_.path() + "/control";
+  // By worker. A heartbeat is answered with what holds, and one before the last was answered.
+  std::map<WorkerId, std::uint64_t> before;
+  const SteadyTime deadline = Clock::Real().Now() + std::chrono::seconds(60);
+  for (std::size_t told = 0; told < workers_.size();) {
+    HR_CHECK(Clock::Real().Now() < deadline);
+    const auto status = cli::QueryStatus(address);
+    HR_CHECK(status.ok());
+    told = 0;
+    for (const wire::WorkerStatus& worker : status->workers) {
+      const std::uint64_t request = worker.last.request;
+      if (request == 0) continue;  // it has only registered
+      const auto [first, is_new] = before.try_emplace(worker.info.worker, request);
+      if (request >= first->second + 2) ++told;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 std::shared_ptr<Client> Cluster::Connect(ClientOptions options) const {

@@ -52,6 +52,8 @@ class Cluster {
  public:
   // `cache`: of each worker, as for --cache.
   explicit Cluster(int workers, std::string cache = "0");
+  // Waits until each worker follows what the coordinator has said to it by now.
+  void WaitForWorkers() const;
   [[nodiscard]] std::shared_ptr<Client> Connect(ClientOptions options = {}) const;
   [[nodiscard]] Process& worker(int i) { return *workers_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Process& coordinator() { return *coordinator_; }

@@ -6,7 +6,7 @@ import random
 import numpy as np
 from PIL import Image
 from support.own_process import in_own_process
-from test_stage_images import SEED, enable, photo, plain
+from support.stage_pictures import SEED, enable, photo, plain
 
 
 class Counting:

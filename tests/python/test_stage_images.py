@@ -3,7 +3,6 @@
 import io
 import pickle
 import random
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,34 +10,8 @@ import PIL
 import pytest
 from PIL import Image, ImageOps, JpegImagePlugin
 from support.own_process import in_own_process
-from support.photos import encode_photo, without_tables
-
-SEED = 20261121
-
-
-def enable(*kept):
-    """Enables them as in a host while it makes a batch."""
-    from headrace.stage import images
-
-    images.enable(list(kept))
-    images._current.on = True
-    return images
-
-
-def deferred_class(name):
-    return getattr(sys.modules["headrace.stage.deferred"], name)
-
-
-def photo(rng, sides=(1, 300), **options):
-    height, width = (rng.randint(*sides) for _ in range(2))
-    return encode_photo(height, width, rng.randrange(10**6), **options)
-
-
-def plain(file, mode="RGB"):
-    """Makes it with PIL alone, whatever is enabled."""
-    image = Image.open(io.BytesIO(file))
-    image.load()
-    return Image.Image.convert(image, mode)
+from support.photos import without_tables
+from support.stage_pictures import SEED, deferred_class, enable, photo, plain
 
 
 def any_step(rng, size):
