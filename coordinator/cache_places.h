@@ -58,6 +58,9 @@ class CachePlaces {
   // Bytes of each job on the worker, of `by_host` (DivideOverHosts). A host's bytes are divided over its
   // workers by their room, and on one worker its jobs have equal parts.
   [[nodiscard]] double BytesOn(WorkerId worker, std::span<const double> by_host) const;
+  // What each job needs beyond that to keep all that the worker owns: owners are drawn, so of 150 entries
+  // a worker may own 37 more (three standard deviations). 0 for the only worker of a host.
+  [[nodiscard]] double SlackOn(WorkerId worker, std::span<const double> by_host) const;
 
  private:
   struct Place {
@@ -69,6 +72,7 @@ class CachePlaces {
   bool wide_ = false;
   std::map<std::string, std::size_t> names_;  // of hosts, their positions
   std::vector<CacheHost> hosts_;
+  std::map<std::size_t, int> workers_;  // by host: how many have room
   std::map<WorkerId, Place> places_;
   std::map<std::size_t, std::map<std::size_t, double>> served_;  // by job and host
 };

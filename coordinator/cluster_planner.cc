@@ -273,7 +273,8 @@ class ClusterPlanner {
       snapshot_.datasets.back().cached_bytes = left_.back();
     }
     Dataset& dataset = snapshot_.datasets[static_cast<std::size_t>(at->second)];
-    cached.guess = EntryGuess(terms.miss_bytes);
+    // What other jobs have of it, also ended ones, tells its size until this group has some.
+    cached.guess = known.size.entries > 0 ? known.size.bytes() : EntryGuess(terms.miss_bytes);
     const double each = KeepsEncoded(known) ? known.read_bytes : cached.bytes();
     dataset.bytes = std::max(dataset.bytes, DatasetBytes(largest->rows, each));
     dataset.cached_bytes += cached.room;

@@ -1,6 +1,7 @@
 // What the planner makes of caches on several hosts, and of the form in which samples are cached.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -94,6 +95,10 @@ class PlannerHostsTest : public testing::Test {
     }
     return plan;
   }
+  // Of `all` bytes on each of two workers, with slack, since owners are drawn.
+  static double HalfOf(double all, double entry) {
+    return all / 2 + 3 * std::sqrt(all / 2 * entry);
+  }
   const DatasetView& View() {
     views_ = ViewDatasets(state_);
     return views_.at(77);
@@ -125,9 +130,20 @@ TEST_F(PlannerHostsTest, WorkersOfOneHostAreGrantedOneCopyTogether) {
   AddReader();
   Plan();
   const ClusterPlan plan = Plan();
-  const double all = kRows * kEntry * 1.05;
-  EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(a).cache_bytes), all / 2, 1);
-  EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(b).cache_bytes), all / 2, 1);
+  const double half = HalfOf(kRows * kEntry * 1.05, kEntry);
+  EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(a).cache_bytes), half, 1);
+  EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(b).cache_bytes), half, 1);
+}
+// The slack is for what is free beside the quotas.
+TEST_F(PlannerHostsTest, AFullWorkerHasNoRoomForMoreThanItsPart) {
+  rules_.lease_all = true;
+  const double room = kRows * kEntry * 1.05 * 0.51;
+  const WorkerId a = AddPoolWorker("a", room), b = AddPoolWorker("a", room);
+  AddReader();
+  Plan();
+  const ClusterPlan plan = Plan();
+  EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(a).cache_bytes), room, 1);
+  EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(b).cache_bytes), room, 1);
 }
 
 // Objects in stores, which take a while to read.
@@ -137,14 +153,15 @@ TEST_F(PlannerHostsTest, HostsAreGrantedOneCopyTogetherWhereNamesHoldEverywhere)
   const JobId job = AddReader(true);
   Plan();
   Measure(job, 100, 5e-3, 50e-3, false);
+  for (const WorkerId worker : {a, b}) Tell(worker, {{.job = job}});
   ClusterPlan plan = Plan();
-  const double all = View().bytes;
+  const double half = HalfOf(View().bytes, View().size.bytes());
   const auto bytes = [&](WorkerId worker) {
     return static_cast<double>(plan.jobs[0].grants.at(worker).cache_bytes);
   };
   EXPECT_TRUE(plan.jobs[0].grants.at(a).wide);
-  EXPECT_NEAR(bytes(a), all / 2, 1);
-  EXPECT_NEAR(bytes(b), all / 2, 1);
+  EXPECT_NEAR(bytes(a), half, 1);
+  EXPECT_NEAR(bytes(b), half, 1);
   EXPECT_EQ(View().places.hosts().size(), 1U);
   EXPECT_NEAR(DescribeDatasets(state_, ViewDatasets(state_))[0].hit_when_full, 1, 1e-6);
 }

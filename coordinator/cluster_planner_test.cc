@@ -268,14 +268,15 @@ TEST_F(ClusterPlannerTest, ACoordinatorThatHasJustBegunTakesNoCacheAway) {
     session.rows = 10'000;
     Apply(session);
   }
-  wire::JobUsage cached;
+  wire::JobUsage cached, nothing;
+  nothing.job = jobs[0];
   cached.job = jobs[1];
   cached.cache_bytes = 900'000'000;
   cached.cache_entries = 9000;
   for (int period = 0; period < 10; ++period) {
     Report(jobs[0], 100, 0.001, 1e5);
     Report(jobs[1], 100, 0.02, 1e5);
-    Report(worker, {cached});
+    Report(worker, {nothing, cached});
     EndPeriod();
     Plan();
   }
@@ -285,7 +286,7 @@ TEST_F(ClusterPlannerTest, ACoordinatorThatHasJustBegunTakesNoCacheAway) {
   for (const Update& update : state_.Snapshot()) HR_CHECK(replayed.Apply(update).ok());
   state_ = replayed;
   EXPECT_EQ(quota(1), 1'000'000'000u) << "nobody has said yet what is cached";
-  Report(worker, {cached});
+  Report(worker, {nothing, cached});
   EXPECT_EQ(quota(1), 1'000'000'000u);
   EXPECT_EQ(quota(0), 0u);
 }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "coordinator/common_forms.h"
+#include "coordinator/dataset_jobs.h"
 #include "coordinator/estimate/ask_cost.h"
 #include "coordinator/estimate/cache_form.h"
 
@@ -109,10 +110,14 @@ std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
     }
   }
   std::unordered_map<JobId, EntrySize> held;
+  std::unordered_map<std::uint64_t, EntrySize> left;  // by data set: of ended jobs
   for (const auto& [id, worker] : state.workers()) {
     if (!worker.leasable()) continue;
     for (const wire::JobUsage& usage : worker.last.usage) {
       held[usage.job].Add(usage);
+      if (usage.cache_entries > 0 && state.FindJob(usage.job) == nullptr) {
+        left[DatasetOf(state, usage.job)].Add(usage);
+      }
     }
   }
   for (auto& [dataset, view] : views) {
@@ -121,6 +126,9 @@ std::map<std::uint64_t, DatasetView> ViewDatasets(const State& state) {
       const auto own = held.find(job->spec.job);
       if (own != held.end()) view.size.Add(own->second);
       AddMeasures(job->meter, rates, view);
+    }
+    for (const std::uint64_t each : view.of_sessions) {
+      if (view.size.entries == 0 && left.contains(each)) view.size.Add(left.at(each));
     }
     view.size.guess =
         view.encoded && view.read_bytes > 0 ? view.read_bytes : EntryGuess(view.terms.miss_bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/hash.h"
@@ -29,9 +30,11 @@ struct Holding {
   [[nodiscard]] double Excess(double wanted) const { return std::max(0.0, wanted * held - target); }
 };
 
-double UsedBy(const Worker& worker, JobId job) {
+// Nothing: the worker has not reported on the job, as it does from its first session on.
+std::optional<double> UsedBy(const Worker& worker, JobId job) {
   const auto at = std::ranges::find(worker.last.usage, job, &wire::JobUsage::job);
-  return at == worker.last.usage.end() ? 0 : static_cast<double>(at->cache_bytes);
+  if (at == worker.last.usage.end()) return std::nullopt;
+  return static_cast<double>(at->cache_bytes);
 }
 
 // What the user held of this account on the worker, bytes.
@@ -75,8 +78,12 @@ void ShrinkAsOthersFill(const State& state, const KeptBytes& kept,
       for (const auto& [id, grant] : *user->grants) {
         std::vector<Holding>& holdings = workers[id];
         if (holdings.empty() || holdings.back().account != a) holdings.push_back({.account = a});
-        holdings.back().used += UsedBy(*state.FindWorker(id), user->job->spec.job);
-        holdings.back().held += static_cast<double>(HeldBy(*user, id, grant));
+        const auto held = static_cast<double>(HeldBy(*user, id, grant));
+        // A worker whose first report is still to come may have filled all by then.
+        const double silent = grant.millicores > 0 ? held : 0;
+        const double used = UsedBy(*state.FindWorker(id), user->job->spec.job).value_or(silent);
+        holdings.back().used += used;
+        holdings.back().held += held;
         holdings.back().target += static_cast<double>(grant.cache_bytes);
       }
     }
@@ -122,6 +129,36 @@ void ShrinkAsOthersFill(const State& state, const KeptBytes& kept,
   }
 }
 
+// Whether all of its data set is cached, and may take more than that.
+bool IsWhole(const CacheUser& user, std::span<const Dataset> datasets,
+             std::span<const double> quotas) {
+  return !user.bounded && quotas[user.dataset] >= datasets[user.dataset].bytes;
+}
+
+// The part of their slack (CachePlaces::SlackOn) that whole data sets get on each worker: all of it, or as
+// far as there is room beside the quotas.
+std::map<WorkerId, double> SlackOf(const State& state, std::span<const Dataset> datasets,
+                                   std::span<const double> quotas,
+                                   std::span<const CachePlaces> places,
+                                   std::span<const std::vector<double>> by_host,
+                                   const KeptBytes& kept, std::span<const CacheUser> users) {
+  std::map<WorkerId, double> room, wanted, parts;
+  for (const CacheUser& user : users) {
+    const CachePlaces& place = places[user.dataset];
+    for (const auto& [id, grant] : *user.grants) {
+      const auto all = static_cast<double>(state.FindWorker(id)->info.cache_bytes);
+      room.try_emplace(id, all - kept.On(id)).first->second -=
+          place.BytesOn(id, by_host[user.dataset]);
+      double& slack = wanted[id];
+      if (IsWhole(user, datasets, quotas)) slack += place.SlackOn(id, by_host[user.dataset]);
+    }
+  }
+  for (const auto& [id, slack] : wanted) {
+    parts[id] = slack > 0 ? std::clamp(room[id] / slack, 0.0, 1.0) : 0;
+  }
+  return parts;
+}
+
 }  // namespace
 
 void DivideCaches(const State& state, std::span<const Dataset> datasets,
@@ -131,6 +168,8 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
   for (std::size_t d = 0; d < datasets.size(); ++d) {
     by_host.push_back(DivideOverHosts(quotas[d], datasets[d].bytes, places[d].hosts()));
   }
+  const std::map<WorkerId, double> slack =
+      SlackOf(state, datasets, quotas, places, by_host, kept, users);
   for (const CacheUser& user : users) {
     const CachePlaces& place = places[user.dataset];
     const double wobble = place.hosts().size() > 1 ? kWobbleOfHosts : kWobble;
@@ -139,7 +178,9 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
       const double most = std::min(static_cast<double>(worker.info.cache_bytes),
                                    static_cast<double>(user.job->spec.cache_bytes));
       const bool heard = worker.last.worker.valid();
-      const double own = place.BytesOn(id, by_host[user.dataset]);
+      double own = place.BytesOn(id, by_host[user.dataset]);
+      if (IsWhole(user, datasets, quotas))
+        own += slack.at(id) * place.SlackOn(id, by_host[user.dataset]);
       const auto at = user.job->grants.find(id);
       const wire::JobGrant held = at == user.job->grants.end() ? wire::JobGrant{} : at->second;
       grant.cache_encoded = user.encoded;

@@ -30,15 +30,20 @@ std::string Text(JobId job) { return "job " + std::to_string(job.value); }
 std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.value); }
 
 // Identifies the sources of a plan, whatever is made of them. 0: nothing is cached.
-std::uint64_t SourceHash(const Plan& plan) {
-  if (plan.has_python_stage) return 0;
+std::uint64_t SourceHash(const wire::OpenSession& m) {
+  if (m.plan.has_python_stage) return 0;
   Plan cached;
-  for (const SourceLeaf& leaf : plan.leaves) {
-    cached.leaves.push_back(leaf);
-    // Labels are no part of what is cached of files.
-    if (leaf.table.valid()) cached.leaves.back().arrays.clear();
+  std::uint64_t files = 0;
+  for (std::size_t i = 0; i < m.plan.leaves.size(); ++i) {
+    SourceLeaf& leaf = cached.leaves.emplace_back(m.plan.leaves[i]);
+    if (!leaf.table.valid()) continue;
+    leaf.arrays.clear();  // labels are no part of what is cached of files
+    if (i >= m.files.size() || m.files[i] == 0) continue;
+    // The same files by another path are the same source.
+    leaf.table = {};
+    files = MixBits(files + m.files[i]);
   }
-  return HashBytes(wire::EncodePlan(cached));
+  return HashBytes(wire::EncodePlan(cached), files);
 }
 
 // Identifies what the cache keeps of a plan: its sources, and what is made of each of a sample's
@@ -276,7 +281,7 @@ class Stepper {
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
     const DataNames names = NamesOf(m.plan.leaves);
     // Its data set may want a cache.
-    const std::uint64_t source = SourceHash(m.plan);
+    const std::uint64_t source = SourceHash(m);
     Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(source, form), rows,
                       m.plan.has_python_stage && m.plan.python.replayed, names.far,
                       names.everywhere, source, std::move(form.prefixes)});

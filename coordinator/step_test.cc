@@ -266,6 +266,29 @@ TEST_F(StepTest, OpenSessionAgainIsTheSameSplitAnotherPlanIsRefused) {
   EXPECT_THAT(cluster_.state.FindJob(job.job)->sessions, IsEmpty());
 }
 
+TEST_F(StepTest, TheSameFilesByAnotherPathAreOneDataSet) {
+  cluster_.rules.native_check = BuiltinNativeCheck();
+  const JobId job = cluster_.OpenJob("token-aaaa").job;
+  std::uint64_t sessions = 0;
+  const auto dataset = [&](std::int64_t table, std::vector<std::uint64_t> files) {
+    Plan plan = SmallPlan();
+    plan.leaves[0].table = BlobHash(table);
+    const SessionId session(++sessions);
+    wire::OpenSession open{5, job, session, std::move(plan)};
+    open.files = std::move(files);
+    EXPECT_TRUE(cluster_.Ask<wire::SessionOpened>(open).status.ok());
+    return cluster_.state.FindJob(job)->sessions.at(session).dataset;
+  };
+  EXPECT_EQ(dataset(1, {77}), dataset(2, {77}));
+  EXPECT_NE(dataset(1, {77}), dataset(1, {78}));
+  // Nothing is known of them: the table names them.
+  for (const std::vector<std::uint64_t>& unknown : {std::vector<std::uint64_t>{}, {0}}) {
+    EXPECT_EQ(dataset(1, unknown), dataset(1, {}));
+    EXPECT_NE(dataset(1, unknown), dataset(2, unknown));
+  }
+  EXPECT_NE(dataset(1, {77}), dataset(1, {}));
+}
+
 // An image and its mask, each with a cache point of its own.
 TEST_F(StepTest, PlansThatCacheOtherMasksAreOtherDataSets) {
   cluster_.rules.native_check = BuiltinNativeCheck();

@@ -65,6 +65,9 @@ struct OpenSession {
   SessionId session;
   Plan plan;
   std::string token;  // the job's, as in what follows from a client
+  // One a leaf: equal for the same files by whatever path; 0: not known. It is for accounts alone: data sets
+  // of the same files have one quota.
+  std::vector<std::uint64_t> files;
   friend bool operator==(const OpenSession&, const OpenSession&) = default;
 };
 // How the splitter cut the plan. All nodes run on workers, but the trainer may finish a chain's tail.

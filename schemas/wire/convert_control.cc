@@ -50,15 +50,19 @@ JobOpened Read(Reader& r, const fb::JobOpened* v) {
 Offset<fb::OpenSession> Write(Builder& b, const OpenSession& v) {
   const auto plan = Write(b, v.plan);
   const auto token = WriteText(b, v.token);
-  return fb::CreateOpenSession(b, v.request, v.job.value, v.session.value, plan, token);
+  const auto files = v.files.empty() ? 0 : b.CreateVector(v.files);
+  return fb::CreateOpenSession(b, v.request, v.job.value, v.session.value, plan, token, files);
 }
 
 OpenSession Read(Reader& r, const fb::OpenSession* v) {
+  std::vector<std::uint64_t> files;
+  if (v->files() != nullptr) files.assign(v->files()->begin(), v->files()->end());
   return {.request = v->request(),
           .job = r.ReadId<JobId>(v->job(), "job"),
           .session = r.ReadId<SessionId>(v->session(), "session"),
           .plan = Read(r, v->plan()),
-          .token = r.Text(v->token())};
+          .token = r.Text(v->token()),
+          .files = std::move(files)};
 }
 
 Offset<fb::SessionOpened> Write(Builder& b, const SessionOpened& v) {

@@ -84,16 +84,19 @@ std::int64_t FileTableView::size() const {
   return ends == nullptr ? 0 : ends->size();
 }
 
-std::string FileTableView::Path(std::int64_t row) const {
+std::string_view FileTableView::Entry(std::int64_t row) const {
   HR_CHECK(row >= 0 && row < size());
   const auto* table = static_cast<const fb::FileTable*>(table_);
   const auto index = static_cast<flatbuffers::uoffset_t>(row);
   const std::uint32_t begin = index == 0 ? 0 : table->ends()->Get(index - 1);
   const std::uint32_t end = table->ends()->Get(index);
-  std::string_view name;
-  if (end > begin) {
-    name = {reinterpret_cast<const char*>(table->pool()->Data()) + begin, end - begin};
-  }
+  if (end == begin) return {};
+  return {reinterpret_cast<const char*>(table->pool()->Data()) + begin, end - begin};
+}
+
+std::string FileTableView::Path(std::int64_t row) const {
+  const auto* table = static_cast<const fb::FileTable*>(table_);
+  const std::string_view name = Entry(row);
   if (table->root() == nullptr || name.starts_with('/')) return std::string(name);
   std::string path;
   path.reserve(table->root()->size() + 1 + name.size());

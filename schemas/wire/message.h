@@ -118,6 +118,8 @@ class FileTableView {
   [[nodiscard]] std::int64_t size() const;
   // REQUIRES: 0 <= row < size().
   [[nodiscard]] std::string Path(std::int64_t row) const;
+  // The same as it is in the table: without the root, unless it is absolute itself.
+  [[nodiscard]] std::string_view Entry(std::int64_t row) const;
   [[nodiscard]] std::int64_t Label(std::int64_t row) const;
 
  private:

@@ -290,7 +290,8 @@ Body RandomBody::MakeControl(std::size_t index) {
                          .job = AnId<JobId>(),
                          .session = AnId<SessionId>(),
                          .plan = MakePlan(),
-                         .token = Text()};
+                         .token = Text(),
+                         .files = Some([this] { return Number(); })};
     case 4:
       return SessionOpened{.request = Number(),
                            .status = AStatus(),

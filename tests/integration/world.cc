@@ -125,7 +125,7 @@ std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, 
                                      std::int64_t keys) {
   const SessionId id(++sessions_);
   auto split = Await<Result<wire::Split>>(
-      *client_site_.net, [&](const auto& reply) { client_->OpenSession(id, plan, reply); });
+      *client_site_.net, [&](const auto& reply) { client_->OpenSession(id, plan, {}, reply); });
   HR_CHECK(split.ok());
   arena_ = *client::Arena::Make(std::uint64_t{64} << 20);
   SessionOptions options;

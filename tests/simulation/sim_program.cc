@@ -71,7 +71,7 @@ void SimProgram::Open() {
   if (!made.ok()) return Fail("the plan is refused: " + made.status().ToString());
   plan_ = std::make_unique<client::SessionPlan>(std::move(made).value());
   id_ = SessionId(static_cast<std::int64_t>(dice_.Next() >> 1));
-  job_->OpenSession(id_, plan_->plan(), [this](Result<wire::Split> split) {
+  job_->OpenSession(id_, plan_->plan(), {}, [this](Result<wire::Split> split) {
     if (done_) return;
     if (!split.ok()) return Fail("the session is refused: " + split.status().ToString());
     OnSplit(*split);

@@ -214,10 +214,10 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
 
   const SessionId id(static_cast<std::int64_t>(RandomBits() >> 1));
   using Split = Result<wire::Split>;
-  auto split = Call<Split>(*runtime_, options_.connect_timeout,
-                           [core = core_, id, asked = session.plan()](const auto& reply) {
-                             core->OpenSession(id, asked, reply);
-                           });
+  auto split =
+      Call<Split>(*runtime_, options_.connect_timeout,
+                  [core = core_, id, asked = session.plan(), files = session.FilesOfLeaves()](
+                      const auto& reply) { core->OpenSession(id, asked, files, reply); });
   if (!split) {
     runtime_->reactor->Post([core = core_, id] { core->CloseSession(id); });
     return Unavailable("the coordinator at " + endpoint() + " does not answer");

@@ -106,17 +106,19 @@ void JobLink::SendOpenSession(SessionId session, const Opening& opening) {
   open.session = session;
   open.plan = opening.plan;
   open.token = setup_.token;
+  open.files = opening.files;
   Send(open);
 }
 
-void JobLink::OpenSession(SessionId session, Plan plan, OnSplit done) {
+void JobLink::OpenSession(SessionId session, Plan plan, std::vector<std::uint64_t> files,
+                          OnSplit done) {
   if (closed_) {
     done(Closed());
     return;
   }
-  const Opening& opening =
-      opening_.emplace(session, Opening{++next_request_, std::move(plan), std::move(done)})
-          .first->second;
+  const Opening opened{++next_request_, std::move(plan), files, std::move(done)};
+  files_[session] = std::move(files);
+  const Opening& opening = opening_.emplace(session, opened).first->second;
   if (job_.valid()) SendOpenSession(session, opening);
 }
 
@@ -150,6 +152,7 @@ void JobLink::QueryWorkers(OnWorkers done) {
 
 void JobLink::CloseSession(SessionId session) {
   opening_.erase(session);
+  files_.erase(session);
   const auto at = sessions_.find(session);
   if (at == sessions_.end()) return;
   at->second->Shutdown();
@@ -238,7 +241,7 @@ void JobLink::OnJobOpened(const wire::JobOpened& opened) {
   for (const auto& [id, session] : sessions_) {
     session->SetJob(job_);
     if (!opening_.contains(id)) {
-      opening_.emplace(id, Opening{++next_request_, session->plan(), [](Result<wire::Split>) {}});
+      opening_.emplace(id, Opening{++next_request_, session->plan(), files_[id], [](Result<wire::Split>) {}});
     }
   }
   for (const auto& [session, opening] : opening_) SendOpenSession(session, opening);

@@ -48,7 +48,8 @@ class JobLink {
   // Opens the job; `done` is called once, at the first answer.
   void Start(OnOpen done);
   // Asks the coordinator how to split the plan; `done` is called once.
-  void OpenSession(SessionId session, Plan plan, OnSplit done);
+  // `files`: as wire::OpenSession.
+  void OpenSession(SessionId session, Plan plan, std::vector<std::uint64_t> files, OnSplit done);
   // Gives the session the job's leases after this call; with `only_worker`, that worker alone,
   // leased or not.
   void AddSession(std::shared_ptr<SessionPump> session,
@@ -69,6 +70,7 @@ class JobLink {
   struct Opening {
     std::uint64_t request;
     Plan plan;
+    std::vector<std::uint64_t> files;
     OnSplit done;
   };
 
@@ -94,6 +96,7 @@ class JobLink {
   std::uint64_t job_request_ = 0;  // the request that waits for its answer; 0: none
   std::shared_ptr<BadSamples> bad_ = std::make_shared<BadSamples>();
   std::map<SessionId, Opening> opening_;
+  std::map<SessionId, std::vector<std::uint64_t>> files_;  // for a coordinator that begins again
   std::map<SessionId, std::shared_ptr<SessionPump>> sessions_;
   std::set<SessionId> leased_alone_;            // sessions with an `only_worker`
   std::map<std::uint64_t, OnWorkers> queries_;  // by request

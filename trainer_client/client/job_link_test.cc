@@ -24,6 +24,7 @@ class JobLinkTest : public testing::Test {
     events.on_message = [this](net::Incoming&& incoming) {
       if (const auto* session = std::get_if<wire::OpenSession>(&incoming.body)) {
         if (!restarts_) return;
+        EXPECT_EQ(session->files, (std::vector<std::uint64_t>{7, 8}));
         wire::SessionOpened answer{.request = session->request};
         // The job that it knew before is not known any more; the next one is.
         if (++asked_for_session_ == 1) answer.status = NoSession("no such job");
@@ -84,7 +85,7 @@ TEST_F(JobLinkTest, ASessionWaitsForItsJobWhenTheCoordinatorRestarted) {
   ASSERT_TRUE(Start().ok());
   std::promise<Status> opened;
   RunOn(*reactor_, [&] {
-    client_->OpenSession(SessionId(1), Plan(), [&](const Result<wire::Split>& split) {
+    client_->OpenSession(SessionId(1), Plan(), {7, 8}, [&](const Result<wire::Split>& split) {
       opened.set_value(split.status());
     });
   });
@@ -105,9 +106,9 @@ TEST_F(JobLinkTest, SessionsOfAClosedClientAreRefused) {
   const auto done = [&](const Result<wire::Split>& split) { refused.push_back(split.status()); };
   auto shared = std::make_shared<BatchMailbox>(true);
   RunOn(*reactor_, [&] {
-    client_->OpenSession(SessionId(1), Plan(), done);  // not answered yet
+    client_->OpenSession(SessionId(1), Plan(), {}, done);  // not answered yet
     client_->Shutdown();
-    client_->OpenSession(SessionId(2), Plan(), done);
+    client_->OpenSession(SessionId(2), Plan(), {}, done);
     SessionPump::Setup setup;
     setup.context.session = SessionId(3);
     setup.context.arena = *Arena::Make(1 << 20);

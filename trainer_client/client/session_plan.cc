@@ -8,6 +8,7 @@
 #include "base/plan_files.h"
 #include "ops/core/graph_draws.h"
 #include "schemas/wire/message.h"
+#include "trainer_client/client/files_identity.h"
 #include "trainer_client/session/batch_result.h"
 
 namespace headrace::client {
@@ -156,6 +157,19 @@ Result<SessionPlan> SessionPlan::Make(Plan plan, std::map<BlobHash, Blob> blobs,
   made.plan_ = std::move(plan);
   made.blobs_ = std::move(blobs);
   return made;
+}
+
+std::vector<std::uint64_t> SessionPlan::FilesOfLeaves() const {
+  std::vector<std::uint64_t> files;
+  for (const SourceLeaf& leaf : plan_.leaves) {
+    const auto blob = blobs_.find(leaf.table);
+    files.push_back(0);
+    if (blob == blobs_.end()) continue;
+    // A table of another kind, of ranges of shards, is none.
+    const auto table = wire::FileTableView::Open(blob->second.data);
+    if (table.ok()) files.back() = FilesIdentity(*table);
+  }
+  return files;
 }
 
 bool SessionPlan::RunsWhole(const wire::Split& split) const {

@@ -31,7 +31,7 @@ class KnownSizes {
 };
 
 // A plan with its blobs on the way to a session: checked, and compiled as far as the trainer needs
-// it. It asks nobody and waits for nothing. Thread-compatible.
+// it. It asks nobody, and waits for nothing but FilesOfLeaves. Thread-compatible.
 class SessionPlan {
  public:
   // kInvalidArgument: an inconsistent plan, or a blob that is missing or is none. kUnsupported: the
@@ -39,6 +39,8 @@ class SessionPlan {
   static Result<SessionPlan> Make(Plan plan, std::map<BlobHash, Blob> blobs, KnownSizes& sizes);
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
+  // What the leaves' files are, whatever path leads to them (FilesIdentity); 0: not known. Looks at files.
+  [[nodiscard]] std::vector<std::uint64_t> FilesOfLeaves() const;
   // Whether a coordinator that answered so runs all of the plan; one of another release may not.
   [[nodiscard]] bool RunsWhole(const wire::Split& split) const;
   // What a session starts from. The caller adds what is not of the plan: options, ids, the arena.
