@@ -48,6 +48,24 @@ TEST(CachePlaces, SmallSamplesStayWhereTheyAreMade) {
   EXPECT_EQ(CacheHostOf(one, 60e3, false), CacheHostOf(two, 60e3, false));
 }
 
+// Owners are drawn: of 100 entries a worker may own 30 more than its part.
+TEST(CachePlaces, WorkersThatShareHaveSlackOfThreeDeviations) {
+  CachePlaces places(10, false);  // bytes an entry
+  auto one = Info(1, "a", 5000), two = Info(2, "a", 5000), alone = Info(3, "b", 5000);
+  for (wire::WorkerInfo* info : {&one, &two, &alone}) {
+    info->share_from_bytes = 0;
+    places.Add(0, *info, 1000, 1e9);
+  }
+  const std::vector<double> by_host = {2000, 1000};
+  EXPECT_DOUBLE_EQ(places.BytesOn(one.worker, by_host), 1000);
+  EXPECT_DOUBLE_EQ(places.SlackOn(one.worker, by_host), 300);
+  EXPECT_DOUBLE_EQ(places.SlackOn(two.worker, by_host), 300);
+  EXPECT_DOUBLE_EQ(places.SlackOn(alone.worker, by_host), 0) << "it owns all";
+  EXPECT_DOUBLE_EQ(places.SlackOn(WorkerId(9), by_host), 0);
+  places.Add(1, one, 1000, 1e9);  // the jobs of a worker have equal parts
+  EXPECT_DOUBLE_EQ(places.SlackOn(one.worker, by_host), 150);
+}
+
 TEST(CachePlaces, AHostsRoomAndBatchesAreThoseOfItsWorkers) {
   CachePlaces places(1e6, false);
   places.Add(0, Info(1, "a", 300), 1000, 1e9);

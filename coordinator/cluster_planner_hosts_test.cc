@@ -153,7 +153,9 @@ TEST_F(PlannerHostsTest, HostsAreGrantedOneCopyTogetherWhereNamesHoldEverywhere)
   const JobId job = AddReader(true);
   Plan();
   Measure(job, 100, 5e-3, 50e-3, false);
-  for (const WorkerId worker : {a, b}) Tell(worker, {{.job = job}});
+  for (const WorkerId worker : {a, b}) {
+    Tell(worker, {{.job = job, .cache_bytes = 50'000'000, .cache_entries = 100}});
+  }
   ClusterPlan plan = Plan();
   const double half = HalfOf(View().bytes, View().size.bytes());
   const auto bytes = [&](WorkerId worker) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "base/hash.h"
@@ -30,11 +29,9 @@ struct Holding {
   [[nodiscard]] double Excess(double wanted) const { return std::max(0.0, wanted * held - target); }
 };
 
-// Nothing: the worker has not reported on the job, as it does from its first session on.
-std::optional<double> UsedBy(const Worker& worker, JobId job) {
+double UsedBy(const Worker& worker, JobId job) {
   const auto at = std::ranges::find(worker.last.usage, job, &wire::JobUsage::job);
-  if (at == worker.last.usage.end()) return std::nullopt;
-  return static_cast<double>(at->cache_bytes);
+  return at == worker.last.usage.end() ? 0 : static_cast<double>(at->cache_bytes);
 }
 
 // What the user held of this account on the worker, bytes.
@@ -61,6 +58,15 @@ std::vector<std::vector<const CacheUser*>> AccountsOf(std::span<const CacheUser>
   return accounts;
 }
 
+// Whether no worker has said yet that something of the account is there.
+bool HasReportedNothing(const State& state, std::span<const CacheUser* const> account) {
+  return std::ranges::none_of(account, [&](const CacheUser* user) {
+    return std::ranges::any_of(*user->grants, [&](const auto& each) {
+      return UsedBy(*state.FindWorker(each.first), user->job->spec.job) > 0;
+    });
+  });
+}
+
 // A quota that shrinks does so as the data sets that grow fill the room: until then what is there is hit.
 // All quotas of an account shrink in proportion.
 void ShrinkAsOthersFill(const State& state, const KeptBytes& kept,
@@ -72,24 +78,23 @@ void ShrinkAsOthersFill(const State& state, const KeptBytes& kept,
   };
   if (std::ranges::none_of(users, shrinks)) return;
   const std::vector<std::vector<const CacheUser*>> accounts = AccountsOf(users);
+  // Of what each account held: the part that keeps all that is there on each worker, and what others leave.
+  std::vector<double> wanted(accounts.size(), 0), parts(accounts.size(), 1);
   std::map<WorkerId, std::vector<Holding>> workers;
   for (std::size_t a = 0; a < accounts.size(); ++a) {
+    // All that it held may be filled by now, and the size of an entry is not known yet.
+    if (HasReportedNothing(state, accounts[a])) wanted[a] = 1;
     for (const CacheUser* user : accounts[a]) {
       for (const auto& [id, grant] : *user->grants) {
         std::vector<Holding>& holdings = workers[id];
         if (holdings.empty() || holdings.back().account != a) holdings.push_back({.account = a});
         const auto held = static_cast<double>(HeldBy(*user, id, grant));
-        // A worker whose first report is still to come may have filled all by then.
-        const double silent = grant.millicores > 0 ? held : 0;
-        const double used = UsedBy(*state.FindWorker(id), user->job->spec.job).value_or(silent);
-        holdings.back().used += used;
+        holdings.back().used += UsedBy(*state.FindWorker(id), user->job->spec.job);
         holdings.back().held += held;
         holdings.back().target += static_cast<double>(grant.cache_bytes);
       }
     }
   }
-  // Of what each account held: the part that keeps all that is there on each worker, and what others leave.
-  std::vector<double> wanted(accounts.size(), 0), parts(accounts.size(), 1);
   for (const auto& [id, holdings] : workers) {
     for (const Holding& each : holdings) {
       const double part = each.held > 0 ? std::min(1.0, each.used / each.held) : 0;
@@ -107,7 +112,10 @@ void ShrinkAsOthersFill(const State& state, const KeptBytes& kept,
     const double share = excess > 0 ? std::clamp(spare / excess, 0.0, 1.0) : 0;
     for (const Holding& each : holdings) {
       if (each.held <= each.target) continue;
-      const double allowed = each.target + share * each.Excess(wanted[each.account]);
+      // What it may still fill of its target is not free for it.
+      const double free = std::max(0.0, spare - std::max(0.0, each.target - each.used));
+      const double allowed =
+          each.target + std::min(free, share * each.Excess(wanted[each.account]));
       parts[each.account] = std::min(parts[each.account], allowed / each.held);
     }
   }

@@ -73,7 +73,6 @@ class PreparationOnceTest : public testing::TestWithParam<int> {
   }
   // `decodes`: of all jobs together. gtest's output (--gtest_output) has it.
   static void ExpectOnce(std::int64_t decodes) {
-    std::printf("DEC %d\n", (int)decodes);
     RecordProperty("decodes", static_cast<int>(decodes));
     EXPECT_LE(decodes, kMost);
   }
