@@ -405,8 +405,7 @@ void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk, std::uint64_t name
   budget_->used -= kEntryOverhead;
   const std::lock_guard lock(mutex_);
   chunk->account_->used -= kEntryOverhead;
-  const auto owner = jobs_.find(chunk->owner());
-  if (owner != jobs_.end()) --owner->second.entries;
+  if (const auto owner = jobs_.find(chunk->owner()); owner != jobs_.end()) --owner->second.entries;
   --chunk->live_;
   if (chunk->given_up_) return;
   chunk->names_.Remove(name);
@@ -590,9 +589,10 @@ std::vector<JobCacheStats> ChunkStore::JobStats() const {
   std::vector<JobCacheStats> stats;
   for (const auto& [id, job] : jobs_) {
     if (job.sessions == 0 && job.entries == 0) continue;
-    stats.push_back(std::move(of_chunks[id]));
-    stats.back().job = id;
-    stats.back().entries = job.entries;
+    JobCacheStats& own = stats.emplace_back(std::move(of_chunks[id]));
+    own.job = id;
+    own.entries = job.entries;
+    own.sample.Settle();
   }
   return stats;
 }

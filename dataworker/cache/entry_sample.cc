@@ -9,6 +9,10 @@ void EntrySample::Add(const EntrySample& others) {
   if (others.below == 0) return;
   below = below == 0 ? others.below : std::min(below, others.below);
   names.insert(names.end(), others.names.begin(), others.names.end());
+  Settle();
+}
+
+void EntrySample::Settle() {
   std::erase_if(names, [this](std::uint64_t name) { return name >= below; });
   std::ranges::sort(names);
 }
@@ -54,7 +58,9 @@ void ChunkNames::Remove(std::uint64_t name) {
 }
 
 void ChunkNames::AddTo(EntrySample& sample) const {
-  if (account_ != nullptr) sample.Add({.below = below_, .names = names_});
+  if (account_ == nullptr) return;
+  sample.below = sample.below == 0 ? below_ : std::min(sample.below, below_);
+  sample.names.insert(sample.names.end(), names_.begin(), names_.end());
 }
 
 void ChunkNames::LowerTo(std::uint64_t below) {

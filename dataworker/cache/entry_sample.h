@@ -28,8 +28,10 @@ inline constexpr std::uint64_t kAllNames = std::numeric_limits<std::uint64_t>::m
 struct EntrySample {
   std::uint64_t below = 0;           // no name is as large; 0: there is no sample
   std::vector<std::uint64_t> names;  // ascending
-  // Adds that of other entries. The bound becomes the least one.
+  // Adds that of other entries, which need not be settled. The bound becomes the least one.
   void Add(const EntrySample& others);
+  // Drops names that are not below the bound, and sorts the rest.
+  void Settle();
   // Lowers the bound until there are no more than that.
   void KeepTo(std::size_t most);
 };
@@ -45,6 +47,7 @@ class ChunkNames {
   // An entry that has come, and one that has gone. REQUIRES: it is in, or there is no account.
   void Add(std::uint64_t name);
   void Remove(std::uint64_t name);
+  // The sample is to be settled after that.
   void AddTo(EntrySample& sample) const;
 
  private:

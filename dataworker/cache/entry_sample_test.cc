@@ -80,6 +80,7 @@ class Model {
     EntrySample sample;
     std::vector<std::uint64_t> expected;
     for (const auto& chunk : chunks_) chunk->names.AddTo(sample);
+    sample.Settle();
     for (const auto& chunk : chunks_) {
       for (const std::uint64_t name : chunk->all) {
         if (name < sample.below) expected.push_back(name);
@@ -98,6 +99,7 @@ class Model {
   [[nodiscard]] EntrySample sample() const {
     EntrySample sample;
     for (const auto& chunk : chunks_) chunk->names.AddTo(sample);
+    sample.Settle();
     return sample;
   }
 
