@@ -139,6 +139,14 @@
   X(u64, link_bytes_per_second_share, 24, kPerSecond, kGauge, "",                               \
     "what the links of hosts leave for its batches; 0: no limit is known")
 
+// What the coordinator says of one data set in caches: fields of DatasetStatus.
+#define HEADRACE_DATASET_METRICS(X)                                                \
+  X(f64, duplicate_share, 15, kShare, kGauge, "",                                  \
+    "part of its cached entries beyond the first copy of each, 0 to 1; estimated") \
+  X(f64, duplicate_share_error, 16, kShare, kGauge, "", "standard error of that")  \
+  X(u64, sampled_entries, 17, kCount, kGauge, "",                                  \
+    "cached entries that the estimate is made from; 0: nothing is known")
+
 // What the coordinator says of itself and of workers that are gone: fields of ClusterStatus.
 #define HEADRACE_CLUSTER_METRICS(X)                                                         \
   X(f64, coordinator_cpu_seconds, 4, kSeconds, kCounter, "", "CPU time of the coordinator") \

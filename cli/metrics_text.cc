@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/dataset_orders.h"
 #include "cli/text.h"
 
 namespace headrace::cli {
@@ -27,6 +28,8 @@ constexpr Owner kSession{"session", "a loader of a job, since it began", "job_id
 constexpr Owner kWorker{"worker", "a worker, since its start", "worker_id"};
 constexpr Owner kUsage{"worker_job", "a job on a worker, since the worker's start",
                        "worker_id, job_id"};
+
+constexpr Owner kDataset{"dataset", "a data set in caches", "dataset, name"};
 
 constexpr std::string_view kJobInfo = "a job: always 1; the labels say which";
 constexpr std::string_view kWorkerInfo = "a worker: always 1; the labels say which";
@@ -89,6 +92,9 @@ bool Known(const T&, const Metric&) {
 }
 bool Known(const wire::SessionLoad& load, const Metric& metric) {
   return metric.name != "idle_ns" || load.idle_known;
+}
+bool Known(const wire::DatasetStatus& dataset, const Metric& metric) {
+  return metric.name == "sampled_entries" || dataset.sampled_entries > 0;
 }
 
 // All lines of one metric must stand together, so the metrics are the outer loop. `each` calls its
@@ -180,9 +186,15 @@ std::string MetricsText(const wire::ClusterStatus& now) {
       }
     }
   };
+  const auto datasets = [&](const auto& line) {
+    for (const wire::DatasetStatus& dataset : now.datasets) {
+      line(dataset, Labels{{"dataset", DatasetHashText(dataset.dataset)}, {"name", dataset.name}});
+    }
+  };
   return Family<wire::ClusterStatus>(kCluster, cluster) + Infos(now) +
          Family<wire::JobStatus>(kJob, jobs) + Family<wire::SessionLoad>(kSession, sessions) +
-         Family<wire::WorkerHeartbeat>(kWorker, workers) + Family<wire::JobUsage>(kUsage, usages);
+         Family<wire::WorkerHeartbeat>(kWorker, workers) + Family<wire::JobUsage>(kUsage, usages) +
+         Family<wire::DatasetStatus>(kDataset, datasets);
 }
 
 std::string MetricsPage() {
@@ -196,7 +208,8 @@ std::string MetricsPage() {
          "owner and `_total`.\n" +
          Rows<wire::ClusterStatus>(kCluster) + info("job", kJobInfo) + info("worker", kWorkerInfo) +
          Rows<wire::JobStatus>(kJob) + Rows<wire::SessionLoad>(kSession) +
-         Rows<wire::WorkerHeartbeat>(kWorker) + Rows<wire::JobUsage>(kUsage);
+         Rows<wire::WorkerHeartbeat>(kWorker) + Rows<wire::JobUsage>(kUsage) +
+         Rows<wire::DatasetStatus>(kDataset);
 }
 
 }  // namespace headrace::cli

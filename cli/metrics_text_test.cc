@@ -106,6 +106,26 @@ TEST(MetricsText, WhatWasNotMeasuredIsLeftOut) {
   EXPECT_THAT(MetricsText({}), Not(HasSubstr("headrace_job")));
 }
 
+TEST(MetricsText, DuplicatesOfADataSetAreToldOnceTheyAreKnown) {
+  wire::ClusterStatus status;
+  status.datasets = {{.dataset = 77,
+                      .name = "train",
+                      .form = {},
+                      .jobs = {},
+                      .parts = {},
+                      .phase = {},
+                      .tenant = {}}};
+  EXPECT_THAT(MetricsText(status), Not(HasSubstr("duplicate_share")));
+  status.datasets[0].duplicate_share = 0.25;
+  status.datasets[0].duplicate_share_error = 0.03;
+  status.datasets[0].sampled_entries = 300;
+  const std::string labels = "{dataset=\"000000000000004d\",name=\"train\"} ";
+  const std::string text = MetricsText(status);
+  EXPECT_THAT(text, HasSubstr("headrace_dataset_duplicate_share" + labels + "0.25\n"));
+  EXPECT_THAT(text, HasSubstr("headrace_dataset_duplicate_share_error" + labels + "0.03\n"));
+  EXPECT_THAT(text, HasSubstr("headrace_dataset_sampled_entries" + labels + "300\n"));
+}
+
 // A name of the table ends as its unit asks. So the rules of ShownName hold for it.
 template <typename T>
 void CheckNames() {
@@ -128,6 +148,7 @@ TEST(MetricsTable, NamesSayTheirUnits) {
   CheckNames<wire::JobUsage>();
   CheckNames<wire::JobStatus>();
   CheckNames<wire::ClusterStatus>();
+  CheckNames<wire::DatasetStatus>();
 }
 
 // The page is generated: run this test with HEADRACE_UPDATE_DOCS=1 to write it.

@@ -80,6 +80,13 @@ std::string PhaseText(const wire::DatasetStatus& dataset) {
   return Plain(dataset.phase) + (dataset.warm ? ", warm" : "");
 }
 
+std::string TwiceText(const wire::DatasetStatus& dataset) {
+  if (dataset.sampled_entries == 0) return "-";
+  const std::string share = Share(dataset.duplicate_share);
+  return dataset.duplicate_share_error > 0 ? share + "+-" + Share(dataset.duplicate_share_error)
+                                           : share;
+}
+
 }  // namespace
 
 std::string CacheTable(const wire::ClusterStatus& now) {
@@ -113,12 +120,13 @@ std::string CacheTable(const wire::ClusterStatus& now) {
 std::string DatasetsTable(const wire::ClusterStatus& now) {
   if (now.datasets.empty()) return "no data sets\n";
   Table table({"DATA SET", "SAMPLES", "SIZE", "CACHED", "QUOTA", "PINNED", "FORM", "PHASE", "HITS",
-               "LATER", "JOBS"});
+               "LATER", "TWICE", "JOBS"});
   for (const wire::DatasetStatus& dataset : now.datasets) {
     table.Add({Plain(dataset.name), std::to_string(dataset.rows), BytesText(dataset.bytes),
                BytesText(CachedBytes(dataset)), BytesText(QuotaBytes(dataset)), PinText(dataset),
                Plain(dataset.form), PhaseText(dataset), Share(dataset.hit_share),
-               Share(std::max(dataset.hit_share, dataset.hit_when_full)), JobIds(dataset)});
+               Share(std::max(dataset.hit_share, dataset.hit_when_full)), TwiceText(dataset),
+               JobIds(dataset)});
   }
   return table.Text();
 }
@@ -177,6 +185,9 @@ std::string DatasetsJson(const wire::ClusterStatus& now) {
                         {"phase", dataset.phase},
                         {"hit_share", dataset.hit_share},
                         {"hit_share_when_full", dataset.hit_when_full},
+                        {"duplicate_share", dataset.duplicate_share},
+                        {"duplicate_share_error", dataset.duplicate_share_error},
+                        {"sampled_entries", dataset.sampled_entries},
                         {"jobs", std::move(jobs)}});
   }
   return Dump(now, "datasets", std::move(datasets));

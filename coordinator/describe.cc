@@ -84,6 +84,8 @@ wire::WorkerStatus Describe(const Worker& worker, SteadyTime now) {
   status.reason = worker.drain_reason;
   if (worker.draining) status.slow_for = worker.drained_for;
   status.last = worker.last;
+  for (wire::JobUsage& usage : status.last.usage)
+    usage.sampled.clear();  // nobody there compares them
   status.last.worker = worker.info.worker;
   status.last.jobs = {worker.jobs.begin(), worker.jobs.end()};
   status.silent_ms =

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "coordinator/dataset_jobs.h"
+#include "coordinator/estimate/duplicate_share.h"
 #include "coordinator/estimate/hit_share.h"
 
 namespace headrace::coordinator {
@@ -133,6 +134,7 @@ std::vector<wire::DatasetStatus> DescribeDatasets(
     all.push_back(std::move(idle));
   }
   parts.resize(all.size());
+  std::vector<std::vector<NameSample>> samples(all.size());
   for (const auto& [id, worker] : state.workers()) {
     for (const wire::JobUsage& usage : worker.last.usage) {
       const auto found = at.find(DatasetOf(state, usage.job));
@@ -142,6 +144,8 @@ std::vector<wire::DatasetStatus> DescribeDatasets(
       part.entries += usage.cache_entries;
       part.hits += usage.cache_hits;
       part.misses += usage.cache_misses;
+      if (usage.sampled_below == 0) continue;
+      samples[found->second].push_back({usage.sampled_below, usage.sampled});
     }
   }
   for (std::size_t d = 0; d < all.size(); ++d) {
@@ -149,6 +153,10 @@ std::vector<wire::DatasetStatus> DescribeDatasets(
       part.worker = id;
       all[d].parts.push_back(part);
     }
+    const DuplicateShare found = DuplicatesOf(samples[d]);
+    all[d].duplicate_share = found.share;
+    all[d].duplicate_share_error = found.error;
+    all[d].sampled_entries = found.sampled;
   }
   return all;
 }

@@ -348,7 +348,16 @@ Status State::On(const ReportWorker& update) {
   worker->source_use = std::move(source_use);
   worker->reported_at = update.at;
   datasets_.Dropped(update.report.worker, update.report.dropped);
+  // A sample of entries is told now and then, and holds until the next.
+  std::unordered_map<JobId, wire::JobUsage> before;
+  for (wire::JobUsage& usage : worker->last.usage) before.emplace(usage.job, std::move(usage));
   worker->last = update.report;
+  for (wire::JobUsage& usage : worker->last.usage) {
+    const auto known = before.find(usage.job);
+    if (usage.sampled_below > 0 || usage.cache_entries == 0 || known == before.end()) continue;
+    usage.sampled_below = known->second.sampled_below;
+    usage.sampled = std::move(known->second.sampled);
+  }
   return Status::Ok();
 }
 

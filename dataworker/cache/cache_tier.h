@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "dataworker/cache/cache_entry.h"
 #include "dataworker/cache/entry_owners.h"
+#include "dataworker/cache/entry_sample.h"
 
 // One place where samples stay between epochs and jobs (docs/howto/add-cache-tier.md).
 namespace headrace::dataworker {
@@ -36,6 +37,7 @@ struct JobCacheStats {
   // What the entries take themselves: `bytes` without room that is kept for more. Of few entries that is
   // most of it.
   std::uint64_t entry_bytes = 0;
+  EntrySample sample = {};  // of the entries; a tier may have none
 };
 
 class EntryClaim;  // dataworker/peers/entry_claim.h

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "dataworker/cache/chunk_room.h"
+#include "dataworker/cache/entry_sample.h"
 
 namespace headrace::dataworker {
 
@@ -40,6 +41,7 @@ struct QuotaAccount : MemoryBudget {
   int refused = 0;
   std::uint64_t owners = 0;  // EntryOwners::version then
   bool sorted = false;       // all its chunks were looked at since: ChunkStore::NoteRefusal
+  AccountNames names;
   // Its chunks with holes, by the largest one, bytes, and the chunk's number.
   std::map<std::pair<std::size_t, std::uint64_t>, Chunk*> roomy;
 };
@@ -125,6 +127,7 @@ class Chunk : public std::enable_shared_from_this<Chunk> {
   bool holes_settled_ = true;    // nobody reads what was in the holes
   bool given_up_ = false;        // it has left the store
   EntryCosts costs_;
+  ChunkNames names_;
   // IdleChunks':
   std::uint64_t id_ = 0;  // 0: it has never been there
   bool idle_ = false;     // it is there

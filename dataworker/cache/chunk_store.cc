@@ -147,6 +147,7 @@ std::shared_ptr<Chunk> ChunkStore::NewChunk(JobId id, const Job& job, std::size_
   if (open == kOpenChunks) CutEnd(*last);
   chunks_.push_back(
       std::make_shared<Chunk>(budget_, job.account, id, size, ++last_number_, std::move(body)));
+  chunks_.back()->names_.Join(&job.account->names);
   return chunks_.back();
 }
 
@@ -210,6 +211,7 @@ std::size_t ChunkStore::FindFor(const Job& job, std::size_t need) const {
 ChunkStore::Evicted ChunkStore::Remove(std::size_t chunk) {
   Evicted evicted{.chunk = std::move(chunks_[chunk]), .entries = {}};
   Unlist(*evicted.chunk);
+  evicted.chunk->names_.Join(nullptr);
   evicted.chunk->given_up_ = true;
   evicted.entries = evicted.chunk->room_.TakeIds();
   evicted.cost_of_entry = evicted.chunk->costs_.mean();
@@ -319,7 +321,7 @@ std::optional<ChunkStore::Evicted> ChunkStore::TakeDoomed(bool* busy) {
   return std::nullopt;
 }
 
-std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryId& id,
+std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const CacheKey& key,
                                                       std::size_t bytes, Duration cost,
                                                       Evicted* evicted) {
   const std::size_t need = NeedOf(bytes);
@@ -347,8 +349,10 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
     if (victim < chunks_.size()) *evicted = Remove(victim);
     return std::nullopt;
   }
-  const std::size_t offset =
-      in_hole ? chunk->room_.TakeHole(id, need) : chunk->room_.TakeEnd(id, need);
+  const EntryId id = EntryId::Of(key);
+  ChunkRoom& room = chunk->room_;
+  const std::size_t offset = in_hole ? room.TakeHole(id, need) : room.TakeEnd(id, need);
+  chunk->names_.Add(SampledName(key.content, key.form));
   if (in_hole) List(*chunk);
   ++chunk->live_;
   ++chunk->filling_;
@@ -395,15 +399,16 @@ bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {
   return FindFor(job->second, need) < chunks_.size();
 }
 
-void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk, std::optional<std::size_t> offset) {
+void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk, std::uint64_t name,
+                         std::optional<std::size_t> offset) {
   if (!chunk) return;
   budget_->used -= kEntryOverhead;
   const std::lock_guard lock(mutex_);
   chunk->account_->used -= kEntryOverhead;
-  const auto owner = jobs_.find(chunk->owner());
-  if (owner != jobs_.end()) --owner->second.entries;
+  if (const auto owner = jobs_.find(chunk->owner()); owner != jobs_.end()) --owner->second.entries;
   --chunk->live_;
   if (chunk->given_up_) return;
+  chunk->names_.Remove(name);
   if (chunk->live_ > 0) {
     if (!offset) return;
     chunk->room_.Leave(*offset);
@@ -412,6 +417,7 @@ void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk, std::optional<std:
     return;
   }
   Unlist(*chunk);
+  chunk->names_.Join(nullptr);
   idle_->Forget(*chunk);
   std::erase(chunks_, chunk);
 }
@@ -521,6 +527,7 @@ void ChunkStore::Join(JobId id, Job& job, std::shared_ptr<QuotaAccount> account)
       job.account->used += BytesOf(*chunk);
       Unlist(*chunk);
       chunk->account_ = job.account;
+      chunk->names_.Join(&job.account->names);
       List(*chunk);
     } else if (chunk->user() == id) {
       chunk->user_ = JobId().value;  // unless it finds something there again
@@ -572,16 +579,20 @@ void ChunkStore::FreezeQuota(JobId id) {
 
 std::vector<JobCacheStats> ChunkStore::JobStats() const {
   const std::lock_guard lock(mutex_);
-  std::map<JobId, std::uint64_t> bytes, of_entries;
+  std::map<JobId, JobCacheStats> of_chunks;
   for (const auto& chunk : chunks_) {
-    bytes[chunk->owner()] += BytesOf(*chunk);
-    of_entries[chunk->owner()] += LiveBytes(*chunk) + chunk->live_ * kEntryOverhead;
+    JobCacheStats& own = of_chunks[chunk->owner()];
+    own.bytes += BytesOf(*chunk);
+    own.entry_bytes += LiveBytes(*chunk) + chunk->live_ * kEntryOverhead;
+    chunk->names_.AddTo(own.sample);
   }
   std::vector<JobCacheStats> stats;
   for (const auto& [id, job] : jobs_) {
     if (job.sessions == 0 && job.entries == 0) continue;
-    stats.push_back(
-        {.job = id, .bytes = bytes[id], .entries = job.entries, .entry_bytes = of_entries[id]});
+    JobCacheStats& own = stats.emplace_back(std::move(of_chunks[id]));
+    own.job = id;
+    own.entries = job.entries;
+    own.sample.Settle();
   }
   return stats;
 }

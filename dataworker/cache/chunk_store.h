@@ -54,7 +54,7 @@ class ChunkStore {
   // Allocates room for an entry of `bytes` that took `cost` to make (0: not known). Empty: there is none
   // now. If it gave up a chunk of a job that has gone (*evicted), the caller clears that chunk and tries
   // again. Which one goes first is the order's to say.
-  std::optional<Place> Allocate(JobId job, const EntryId& id, std::size_t bytes, Duration cost,
+  std::optional<Place> Allocate(JobId job, const CacheKey& key, std::size_t bytes, Duration cost,
                                 Evicted* evicted);
   // Takes a chunk that was there before this process, with the room up to `filled` in use. Its entries
   // are nobody's: they stay until somebody needs their room. The caller keeps the chunk for its index.
@@ -95,9 +95,10 @@ class ChunkStore {
   static constexpr int kRefusals = 64;
   // Changes the budget. It may be less than what is in use.
   void SetBudget(std::uint64_t bytes) { budget_->limit = bytes; }
-  // Notes that an entry of the chunk has left the index. Null: none has. `offset`: its place, where the
-  // medium overwrites; other entries get its room once nobody reads it.
-  void Release(const std::shared_ptr<Chunk>& chunk, std::optional<std::size_t> offset = {});
+  // Notes that an entry of the chunk has left the index. Null: none has. `name`: its SampledName. `offset`:
+  // its place, where the medium overwrites; other entries get its room once nobody reads it.
+  void Release(const std::shared_ptr<Chunk>& chunk, std::uint64_t name,
+               std::optional<std::size_t> offset = {});
 
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);

@@ -219,6 +219,7 @@ std::vector<StoreJobStats> SampleStore::JobStats() const {
       job.all.bytes += stats.bytes;
       job.all.entries += stats.entries;
       job.all.entry_bytes += stats.entry_bytes;
+      job.all.sample.Add(stats.sample);
       job.all.hits += stats.hits;
       if (i + 1 == tiers_.size()) job.all.misses = stats.misses;
     }

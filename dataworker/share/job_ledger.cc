@@ -137,6 +137,10 @@ std::vector<wire::JobUsage> JobLedger::Usage(std::span<const Attached> sessions)
     job.cache_entry_bytes = stats.all.entry_bytes;
     job.cache_hits = stats.all.hits;
     job.cache_misses = stats.all.misses;
+    EntrySample sample = stats.all.sample;
+    sample.KeepTo(wire::kMaxSampledNames);
+    job.sampled_below = sample.below;
+    job.sampled = std::move(sample.names);
     for (std::size_t i = 0; i < stats.tiers.size(); ++i) {
       const JobCacheStats& tier = stats.tiers[i];
       job.tiers.push_back({cache_.tier_name(i), tier.bytes, tier.entries, tier.hits, tier.misses});
@@ -162,11 +166,17 @@ std::vector<wire::JobUsage> JobLedger::Usage(std::span<const Attached> sessions)
     return true;
   });
   std::vector<wire::JobUsage> list;
+  std::size_t sampled = 0;
   for (auto& [id, job] : usage) {
     job.job = id;
     if (const auto made = made_.find(id); made != made_.end()) {
       job.samples = made->second.samples;
       job.cpu_ns += made->second.stage_cpu_ns;
+    }
+    sampled += job.sampled.size();
+    if (sampled > wire::kMaxSampledOfWorker) {
+      job.sampled_below = 0;
+      job.sampled.clear();
     }
     if (list.size() < wire::kMaxJobsOfWorker) list.push_back(job);
   }

@@ -12,6 +12,8 @@ namespace {
 constexpr Duration kRegisterAgain = std::chrono::seconds(1);
 constexpr int kSilentAfter = 3;  // requests without an answer, then the log says so
 constexpr std::size_t kAskedKept = 16;
+// How many heartbeats there are for each that tells samples of entries.
+constexpr std::uint64_t kBeatsPerSample = 8;
 constexpr Duration kShortestBeat = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -73,6 +75,12 @@ void CoordinatorLink::Beat() {
   beat.request = ++request_;
   beat.worker = worker_;
   beat.token = token_;
+  if (beats_++ % kBeatsPerSample > 0) {
+    for (wire::JobUsage& usage : beat.usage) {
+      usage.sampled_below = 0;
+      usage.sampled.clear();
+    }
+  }
   asked_[beat.request] = reactor_.clock().Now();
   if (asked_.size() > kAskedKept) asked_.erase(asked_.begin());
   (void)socket_->Send({}, beat);
@@ -87,6 +95,7 @@ void CoordinatorLink::OnMessage(const wire::Body& body) {
     }
     if (worker_ == registered->worker) return;  // answers to a repeat
     worker_ = registered->worker;
+    beats_ = 0;
     const LogLevel level = unanswered_ > kSilentAfter ? LogLevel::kWarning : LogLevel::kInfo;
     unanswered_ = 0;
     Log(level, "registered at " + endpoint_ + " worker=" + std::to_string(worker_.value));

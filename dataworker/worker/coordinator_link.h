@@ -63,6 +63,7 @@ class CoordinatorLink {
   int unanswered_ = 0;      // requests to be registered
   net::TimerId timer_ = 0;  // 0: none
   std::uint64_t request_ = 0;
+  std::uint64_t beats_ = 0;  // since it registered
   std::uint64_t directives_ = 0;
   std::map<std::uint64_t, SteadyTime> asked_;  // when the last heartbeats went out, by request
   WorkerId worker_;

@@ -114,6 +114,27 @@ TEST_F(GrantsTest, HeartbeatsSayWhatEachJobUsed) {
   EXPECT_EQ(Of(beat, attach_.job).samples, 24U);
 }
 
+// They are told apart from the rest, and seldom: they are longer than all the rest of a heartbeat.
+TEST_F(GrantsTest, EachEighthHeartbeatHasASampleOfTheEntries) {
+  TestClient client(*worker_);
+  attach_.cache_bytes = std::uint64_t{4} << 20;
+  client.Attach(attach_, blobs_);
+  client.Send(Request(AllKeys()));
+  ASSERT_TRUE(client.Next<wire::BatchDone>().status.ok());
+  int told = 0, last = -8;
+  for (int beat = 0; beat < 24; ++beat) {
+    const wire::JobUsage usage = Of(Beat(), attach_.job);
+    ASSERT_EQ(usage.cache_entries, 12U);
+    ASSERT_EQ(usage.sampled_below > 0, !usage.sampled.empty());
+    if (usage.sampled.empty()) continue;
+    EXPECT_EQ(usage.sampled.size(), 12U) << "so few are told all";
+    EXPECT_TRUE(told == 0 || beat - last == 8) << beat << " after " << last;
+    ++told;
+    last = beat;
+  }
+  EXPECT_EQ(told, 3);
+}
+
 TEST_F(GrantsTest, AGrantOfCacheStandsInPlaceOfTheQuotaOfAttach) {
   TestClient client(*worker_);
   attach_.cache_bytes = std::uint64_t{4} << 20;

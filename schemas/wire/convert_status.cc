@@ -8,10 +8,14 @@ namespace {
 
 Offset<fb::JobUsage> Write(Builder& b, const JobUsage& v) {
   const auto tiers = WriteTiers(b, v.tiers);
+  Offset<flatbuffers::Vector<std::uint64_t>> sampled;
+  if (!v.sampled.empty()) sampled = b.CreateVector(v.sampled);
   fb::JobUsageBuilder table(b);
   table.add_job(v.job.value);
   HEADRACE_USAGE_METRICS(HEADRACE_WRITE_METRIC);
   table.add_tiers(tiers);
+  table.add_sampled_below(v.sampled_below);
+  if (!v.sampled.empty()) table.add_sampled(sampled);
   return table.Finish();
 }
 
@@ -21,6 +25,11 @@ JobUsage Read(Reader& r, const fb::JobUsage* usage) {
   out.job = r.ReadId<JobId>(v.job(), "job of usage");
   HEADRACE_USAGE_METRICS(HEADRACE_READ_METRIC);
   out.tiers = ReadTiers(r, v.tiers());
+  out.sampled_below = v.sampled_below();
+  const std::size_t sampled = v.sampled() == nullptr ? 0 : v.sampled()->size();
+  r.Require(sampled <= kMaxSampledNames, "sampled names");
+  if (sampled == 0 || sampled > kMaxSampledNames) return out;
+  out.sampled.assign(v.sampled()->begin(), v.sampled()->end());
   return out;
 }
 
@@ -129,6 +138,14 @@ WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* beat) {
   out.worker = r.ReadId<WorkerId>(v.worker(), "worker");
   HEADRACE_WORKER_METRICS(HEADRACE_READ_METRIC);
   out.jobs = r.Ids<JobId>(v.jobs(), "jobs");
+  std::size_t sampled = 0;  // bounded like drops: the body may name one table many times
+  if (v.usage() != nullptr && v.usage()->size() <= kMaxJobsOfWorker) {
+    for (const fb::JobUsage* usage : *v.usage()) {
+      sampled += usage->sampled() == nullptr ? 0 : usage->sampled()->size();
+    }
+  }
+  r.Require(sampled <= kMaxSampledOfWorker, "sampled names");
+  if (sampled > kMaxSampledOfWorker) return out;
   out.usage = ReadOfJobs<JobUsage>(r, v.usage(), "usage");
   out.tiers = ReadTiers(r, v.tiers());
   out.token = r.Text(v.token());
@@ -265,31 +282,34 @@ Offset<fb::DatasetStatus> Write(Builder& b, const DatasetStatus& v) {
   const auto tenant = WriteText(b, v.tenant);
   return fb::CreateDatasetStatus(b, v.dataset, name, form, v.rows, v.bytes, jobs, parts, phase,
                                  v.hit_share, v.hit_when_full, tenant, v.pinned, v.pinned_bytes,
-                                 v.warm, v.dropping);
+                                 v.warm, v.dropping, v.duplicate_share, v.duplicate_share_error,
+                                 v.sampled_entries);
 }
 
 // Bounded like peers: `parts` counts those of all data sets of the message.
-DatasetStatus Read(Reader& r, const fb::DatasetStatus* v, std::size_t& parts) {
-  DatasetStatus out{.dataset = v->dataset(),
-                    .name = r.Text(v->name()),
-                    .form = r.Text(v->form()),
-                    .rows = v->rows(),
-                    .bytes = v->bytes(),
-                    .jobs = r.Ids<JobId>(v->jobs(), "jobs of a data set"),
+DatasetStatus Read(Reader& r, const fb::DatasetStatus* dataset, std::size_t& parts) {
+  const fb::DatasetStatus& v = *dataset;
+  DatasetStatus out{.dataset = v.dataset(),
+                    .name = r.Text(v.name()),
+                    .form = r.Text(v.form()),
+                    .rows = v.rows(),
+                    .bytes = v.bytes(),
+                    .jobs = r.Ids<JobId>(v.jobs(), "jobs of a data set"),
                     .parts = {},
-                    .phase = r.Text(v->phase()),
-                    .hit_share = v->hit_share(),
-                    .hit_when_full = v->hit_when_full(),
-                    .tenant = r.Text(v->tenant()),
-                    .pinned = v->pinned(),
-                    .pinned_bytes = v->pinned_bytes(),
-                    .warm = v->warm(),
-                    .dropping = v->dropping()};
-  if (v->parts() == nullptr) return out;
-  parts += v->parts()->size();
+                    .phase = r.Text(v.phase()),
+                    .hit_share = v.hit_share(),
+                    .hit_when_full = v.hit_when_full(),
+                    .tenant = r.Text(v.tenant()),
+                    .pinned = v.pinned(),
+                    .pinned_bytes = v.pinned_bytes(),
+                    .warm = v.warm(),
+                    .dropping = v.dropping()};
+  HEADRACE_DATASET_METRICS(HEADRACE_READ_METRIC);
+  if (v.parts() == nullptr) return out;
+  parts += v.parts()->size();
   r.Require(parts <= kMaxDatasetParts, "parts of data sets");
   if (parts > kMaxDatasetParts) return out;
-  for (const fb::DatasetPart* part : *v->parts()) {
+  for (const fb::DatasetPart* part : *v.parts()) {
     out.parts.push_back({.worker = r.ReadId<WorkerId>(part->worker(), "worker of a data set"),
                          .quota_bytes = part->quota_bytes(),
                          .bytes = part->bytes(),

@@ -173,6 +173,19 @@ TEST(Message, GrantsAndUsageOfImpossibleJobsAreRefused) {
   EXPECT_THAT(DecodeError(beat).message(), HasSubstr("usage"));
 }
 
+TEST(Message, SamplesOfMoreNamesThanAllowedAreRefused) {
+  WorkerHeartbeat beat;
+  JobUsage usage{.job = JobId(1), .tiers = {}, .sampled = {}};
+  usage.sampled.assign(kMaxSampledNames, 7);
+  beat.usage = {usage};
+  EXPECT_TRUE(DecodeError(beat).ok());
+  beat.usage.assign(kMaxSampledOfWorker / kMaxSampledNames + 1, usage);
+  EXPECT_THAT(DecodeError(beat).message(), HasSubstr("sampled names")) << "of all together";
+  usage.sampled.push_back(8);
+  beat.usage = {usage};
+  EXPECT_THAT(DecodeError(beat).message(), HasSubstr("sampled names"));
+}
+
 TEST(Message, BatchThatLeavesItsSlotIsRefused) {
   BatchDone done{.used_bytes = 100};
   done.fields = {{.dtype = DType::kF32, .shape = {5, 5}, .offset = 0}};

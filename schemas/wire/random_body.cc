@@ -108,6 +108,8 @@ JobUsage RandomBody::Usage() {
   JobUsage out{.job = AnId<JobId>()};
   Measure(out);
   out.tiers = TierUseList();
+  out.sampled_below = Number();
+  out.sampled = Some([this] { return Number(); });
   return out;
 }
 
@@ -366,28 +368,30 @@ Body RandomBody::MakeControl(std::size_t index) {
                         .slow_for = Some([this] { return AnId<JobId>(); })};
   });
   out.datasets = Some([this] {
-    return DatasetStatus{.dataset = Number(),
-                         .name = Text(),
-                         .form = Text(),
-                         .rows = Signed(),
-                         .bytes = Number(),
-                         .jobs = Some([this] { return AnId<JobId>(); }),
-                         .parts = Some([this] {
-                           return DatasetPart{.worker = AnId<WorkerId>(),
-                                              .quota_bytes = Number(),
-                                              .bytes = Number(),
-                                              .entries = Number(),
-                                              .hits = Number(),
-                                              .misses = Number()};
-                         }),
-                         .phase = Text(),
-                         .hit_share = 0.25,
-                         .hit_when_full = 0.5,
-                         .tenant = Text(),
-                         .pinned = Coin(),
-                         .pinned_bytes = Number(),
-                         .warm = Coin(),
-                         .dropping = Number32()};
+    DatasetStatus dataset{.dataset = Number(),
+                          .name = Text(),
+                          .form = Text(),
+                          .rows = Signed(),
+                          .bytes = Number(),
+                          .jobs = Some([this] { return AnId<JobId>(); }),
+                          .parts = Some([this] {
+                            return DatasetPart{.worker = AnId<WorkerId>(),
+                                               .quota_bytes = Number(),
+                                               .bytes = Number(),
+                                               .entries = Number(),
+                                               .hits = Number(),
+                                               .misses = Number()};
+                          }),
+                          .phase = Text(),
+                          .hit_share = 0.25,
+                          .hit_when_full = 0.5,
+                          .tenant = Text(),
+                          .pinned = Coin(),
+                          .pinned_bytes = Number(),
+                          .warm = Coin(),
+                          .dropping = Number32()};
+    Measure(dataset);
+    return dataset;
   });
   return out;
 }

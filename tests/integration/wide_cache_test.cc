@@ -1,5 +1,6 @@
 // One cache over hosts, for samples whose names hold on all of them.
 #include <cmath>
+#include <functional>
 #include <string>
 
 #include "tests/integration/pool_cache_fixture.h"
@@ -28,6 +29,23 @@ class WideCacheTest : public PoolCacheTest {
       bytes += static_cast<double>(world.CacheOf(i).bytes);
     }
     return bytes / kAll;
+  }
+  // Runs epochs until the estimate of duplicates is within its error of the truth, which `truth` tells,
+  // and has stayed there. Samples come with a few heartbeats.
+  void ExpectDuplicates(const World& world, Session& session,
+                        const std::function<double()>& truth) {
+    int settled = 0;
+    wire::DatasetStatus shown;
+    for (int epoch = 0; epoch < kEpochs && settled < 20; ++epoch) {
+      Epoch(session);
+      shown = world.Datasets().at(0);
+      const double off = std::abs(shown.duplicate_share - truth());
+      const bool told = shown.sampled_entries > 100;
+      settled = told && off <= 4 * shown.duplicate_share_error + 0.005 ? settled + 1 : 0;
+    }
+    EXPECT_EQ(settled, 20) << shown.duplicate_share << " +- " << shown.duplicate_share_error
+                           << " of " << shown.sampled_entries << ", and it is " << truth();
+    EXPECT_LT(shown.duplicate_share_error, 0.06);
   }
   const dataworker::SourceRegistry sources_ = StoreOfFiles::Registry();
 };
@@ -63,6 +81,23 @@ TEST_F(WideCacheTest, FilesAreSharedWithNoOtherHost) {
   double hits = 0;
   for (int epoch = 0; epoch < 12; ++epoch) hits = Epoch(*session);
   EXPECT_NEAR(hits, 0.3, 0.1) << "each host hits its own 30 percent";
+}
+
+// Each host has room for six of ten pictures, and keeps what it makes. After the first epoch each picture
+// is somewhere, so what there is beyond that is there twice.
+TEST_F(WideCacheTest, CopiesThatHostsKeepOfOneFileAreCounted) {
+  World world(OnHosts(2.4, false));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  for (int epoch = 0; epoch < kEpochs && Entries(world) < 2 * kSamples; ++epoch) Epoch(*session);
+  ASSERT_GE(Entries(world), 2 * kSamples);
+  ExpectDuplicates(world, *session, [&] { return 1 - kSamples / Entries(world); });
+}
+
+TEST_F(WideCacheTest, WhatHostsShareIsThereOnce) {
+  World world(OnHosts(1.2, true));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  world.AwaitOwners();
+  ExpectDuplicates(world, *session, [&] { return 0; });
 }
 
 TEST_F(WideCacheTest, AHostThatIsLostTakesItsPartAlone) {

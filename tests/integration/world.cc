@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "coordinator/dataset_view.h"
+#include "coordinator/describe_datasets.h"
 #include "net/test_util.h"
 #include "schemas/wire/host_identity.h"
 #include "tests/integration/thread_executor.h"
@@ -109,6 +111,15 @@ dataworker::CacheStats World::CacheOf(std::size_t worker) const {
     if (workers_[worker]) stats = workers_[worker]->cache_stats();
   });
   return stats;
+}
+
+std::vector<wire::DatasetStatus> World::Datasets() const {
+  std::vector<wire::DatasetStatus> shown;
+  RunOn(*coordinator_site_.net, [&] {
+    const coordinator::State& state = coordinator_->state();
+    shown = coordinator::DescribeDatasets(state, coordinator::ViewDatasets(state));
+  });
+  return shown;
 }
 
 void World::AwaitOwners() const {

@@ -50,6 +50,8 @@ class World {
   void DrainWorker(std::size_t worker);
   // What the worker's cache has; nothing of one that was killed.
   [[nodiscard]] dataworker::CacheStats CacheOf(std::size_t worker) const;
+  // As `headrace datasets` shows them.
+  [[nodiscard]] std::vector<wire::DatasetStatus> Datasets() const;
   // Waits until all workers know that all of them own entries of a job.
   void AwaitOwners() const;
 

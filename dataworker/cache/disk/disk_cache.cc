@@ -71,9 +71,10 @@ class DiskCache final : public CacheTier {
                     return;
                   }
                   health_.Fail(status);
-                  chunks_.Release(index_.TakeIf(EntryId::Of(write.key), [&](const auto& entry) {
-                    return entry.buffer == write.buffer;
-                  }));
+                  Release(index_.TakeIf(
+                              EntryId::Of(write.key),
+                              [&](const auto& entry) { return entry.buffer == write.buffer; }),
+                          write.key);
                 }),
         readers_(options.readers) {
     for (const auto& found : folder_->TakeFound(budget_, ChunkStore::kEntryOverhead)) {
@@ -87,7 +88,7 @@ class DiskCache final : public CacheTier {
 
   CacheLookup Find(JobId job, const CacheKey& key) override {
     DiskIndex::Found found = index_.Find(key);
-    chunks_.Release(found.stale);
+    chunks_.Release(found.stale, found.stale_name);
     if (found.pin) {
       index_.CountHit(job, *found.place.chunk);
       return {.pin = std::move(found.pin)};
@@ -99,7 +100,7 @@ class DiskCache final : public CacheTier {
 
   void Fetch(JobId job, const CacheKey& key, OnFound on_found) override {
     DiskIndex::Found found = index_.Find(key);
-    chunks_.Release(found.stale);
+    chunks_.Release(found.stale, found.stale_name);
     if (found.pin) {
       index_.CountHit(job, *found.place.chunk);
       on_found(std::move(found.pin));
@@ -126,8 +127,9 @@ class DiskCache final : public CacheTier {
   }
 
   void Forget(const CacheKey& key) override {
-    chunks_.Release(index_.TakeIf(EntryId::Of(key),
-                                  [&](const auto& entry) { return entry.content == key.content; }));
+    Release(index_.TakeIf(EntryId::Of(key),
+                          [&](const auto& entry) { return entry.content == key.content; }),
+            key);
   }
 
   void AddJob(JobId job, std::uint64_t quota) override { chunks_.AddJob(job, quota); }
@@ -182,7 +184,7 @@ class DiskCache final : public CacheTier {
     std::optional<ChunkStore::Place> place;
     while (true) {
       ChunkStore::Evicted evicted;
-      place = chunks_.Allocate(job, EntryId::Of(key), payload.size(), cost, &evicted);
+      place = chunks_.Allocate(job, key, payload.size(), cost, &evicted);
       if (place || !evicted.chunk) break;
       RemoveEvicted(evicted);
     }
@@ -244,11 +246,17 @@ class DiskCache final : public CacheTier {
     read.place.chunk.reset();
     read.on_found({});
   }
+  void Release(const std::shared_ptr<Chunk>& chunk, const CacheKey& key) {
+    chunks_.Release(chunk, SampledName(key.content, key.form));
+  }
   // What is read from there is not what was stored.
   void ForgetAt(const CacheKey& key, const EntryPlace& place) {
-    chunks_.Release(index_.TakeIf(EntryId::Of(key), [&](const auto& entry) {
-      return entry.place.chunk == place.chunk && entry.place.offset == place.offset;
-    }));
+    Release(index_.TakeIf(EntryId::Of(key),
+                          [&](const auto& entry) {
+                            return entry.place.chunk == place.chunk &&
+                                   entry.place.offset == place.offset;
+                          }),
+            key);
   }
   // `offers`: to the next tier.
   void RemoveEvicted(const ChunkStore::Evicted& evicted, bool offers = true) {
@@ -260,8 +268,9 @@ class DiskCache final : public CacheTier {
               on_given_up_ && offers ? ReadGivenUp(id, *entry, *buffers_) : CachePin()) {
         on_given_up_(evicted.chunk->owner(), {entry->content, id.form}, pin, evicted.cost_of_entry);
       }
+      const CacheKey key{entry->content, id.form};
       entry.reset();
-      chunks_.Release(evicted.chunk);
+      Release(evicted.chunk, key);
     }
   }
   // The constructor's: nobody else is here yet.
@@ -277,7 +286,7 @@ class DiskCache final : public CacheTier {
         chunks_.Adopt(DeletedBy(writes_.thread(), found.segment), found.segment->size(),
                       found.list.end, ids, costs);
     for (const auto& [record, offset] : found.list.records) {
-      chunks_.Release(index_.Adopt(record.key, {chunk, offset, record.bytes}));
+      Release(index_.Adopt(record.key, {chunk, offset, record.bytes}), record.key);
     }
   }
 

@@ -30,6 +30,7 @@ DiskIndex::Found DiskIndex::Find(const CacheKey& key) {
     found.pin = at->second.FromBuffer();
   } else {
     found.stale = std::move(at->second.place.chunk);
+    found.stale_name = SampledName(at->second.content, key.form);
     entries_.erase(at);
     --made_;
   }

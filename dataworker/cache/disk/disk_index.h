@@ -40,6 +40,7 @@ class DiskIndex {
     EntryPlace place;              // without a chunk: it is not there
     CachePin pin;                  // of the buffer
     std::shared_ptr<Chunk> stale;  // of older content, which has left the index
+    std::uint64_t stale_name = 0;  // its SampledName
   };
   [[nodiscard]] Found Find(const CacheKey& key);
   void CountHit(JobId job, Chunk& chunk);

@@ -51,7 +51,7 @@ class MemoryCache final : public CacheTier {
       }
       ++shard.TallyOf(job).misses;
     }
-    if (stale.chunk) Drop(stale);
+    if (stale.chunk) Drop(id.form, stale);
     return {};
   }
 
@@ -80,7 +80,7 @@ class MemoryCache final : public CacheTier {
       shard.entries.erase(entry);
     }
     store_.NoteMoved(*gone.chunk);
-    Drop(gone);
+    Drop(id.form, gone);
   }
 
   void AddJob(JobId job, std::uint64_t quota) override { store_.AddJob(job, quota); }
@@ -147,7 +147,7 @@ class MemoryCache final : public CacheTier {
     std::optional<ChunkStore::Place> place;
     while (true) {
       ChunkStore::Evicted evicted;
-      place = store_.Allocate(job, id, payload.size(), cost, &evicted);
+      place = store_.Allocate(job, key, payload.size(), cost, &evicted);
       if (place || !evicted.chunk) break;
       RemoveEvicted(evicted);
     }
@@ -220,9 +220,10 @@ class MemoryCache final : public CacheTier {
   }
 
   // REQUIRES: the entry has left its shard; no lock held.
-  void Drop(const Entry& gone) {
+  void Drop(const EntryForm& form, const Entry& gone) {
     entries_.fetch_sub(1);
-    store_.Release(gone.chunk, static_cast<std::size_t>(gone.bytes.data() - BeginOf(*gone.chunk)));
+    store_.Release(gone.chunk, SampledName(gone.content, form),
+                   static_cast<std::size_t>(gone.bytes.data() - BeginOf(*gone.chunk)));
   }
 
   // Drops what other workers own from one chunk, if it is time for that. False: nothing went.
@@ -236,7 +237,7 @@ class MemoryCache final : public CacheTier {
           unsorted->jobs, [&](JobId each) { return owners_->IsElsewhere(each, id, bytes); });
       if (!elsewhere) continue;
       if (const Entry gone = TakeFrom(unsorted->chunk, id); gone.chunk) {
-        Drop(gone);
+        Drop(id.form, gone);
         any = true;
       }
     }
@@ -263,7 +264,7 @@ class MemoryCache final : public CacheTier {
         on_given_up_(evicted.chunk->owner(), {entry.content, id.form}, {entry.bytes, evicted.chunk},
                      evicted.cost_of_entry);
       }
-      Drop(entry);
+      Drop(id.form, entry);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/pass/digest.h"
 
 namespace headrace::dataworker {
@@ -16,6 +17,17 @@ ContentIdentity ContentIdentity::OfText(std::string_view place, std::string_view
   std::copy_n(of_version.begin(), made.version.size(), made.version.begin());
   made.SetReach(reach);
   return made;
+}
+
+std::uint64_t ContentIdentity::HashOverHosts() const {
+  // Device numbers of Linux have 32 bits. Other places are digests.
+  const bool is_device = (place[0] >> 32) == 0;
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word :
+       {is_device ? 0 : place[0], place[1], version[0], version[1], version[2]}) {
+    hash = MixBits(hash ^ word);
+  }
+  return hash;
 }
 
 }  // namespace headrace::dataworker

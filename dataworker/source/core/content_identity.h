@@ -32,6 +32,9 @@ struct ContentIdentity {
     return (place[0] & kEverywhereBit) != 0 ? NameReach::kEverywhere : NameReach::kHost;
   }
   [[nodiscard]] bool holds_everywhere() const { return reach() == NameReach::kEverywhere; }
+  // For comparing what several hosts keep, and not for finding it. One file that several hosts have mounted
+  // has one inode and one set of times there, and a device number of each host's own: that is left out.
+  [[nodiscard]] std::uint64_t HashOverHosts() const;
   void SetReach(NameReach reach) {
     place[0] =
         reach == NameReach::kEverywhere ? place[0] | kEverywhereBit : place[0] & ~kEverywhereBit;
