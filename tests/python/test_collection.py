@@ -5,7 +5,6 @@ import weakref
 
 import pytest
 from headrace.process import collection
-
 from support.programs import run_program
 
 
