@@ -1,6 +1,7 @@
 """Python's collection of garbage while the package is imported (process/collection.py)."""
 
 import gc
+import os
 import weakref
 
 import pytest
@@ -87,7 +88,7 @@ def test_nothing_is_switched_on_that_was_off(collected):
 FIRST = """
 import gc
 import headrace, torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 class Squares(Dataset):
     def __len__(self):
@@ -96,8 +97,13 @@ class Squares(Dataset):
     def __getitem__(self, index):
         return index * index, gc.isenabled()
 
+class Forwards(Sampler):
+    def __iter__(self):
+        print(gc.isenabled())
+        return iter(range(8))
+
 headrace.install()
-loader = DataLoader(Squares(), 4, num_workers=1)
+loader = DataLoader(Squares(), 4, sampler=Forwards(), num_workers=1)
 gc.collect()
 seen = []
 gc.callbacks.append(lambda phase, info: seen.append(info["generation"]) if phase == "start" else None)
@@ -107,6 +113,16 @@ print(count < 5, [each[1].tolist() for each in iterator], gc.isenabled())
 """
 
 
-def test_a_first_iter_collects_little_and_its_workers_collect():
+def test_a_first_iter_collects_little_and_code_of_the_programs_collects():
+    """Its sampler runs in the trainer, its data set in a worker."""
     done = run_program(FIRST)
-    assert done.stdout == f"True {[[True] * 4] * 2} True\n", done.stderr
+    assert done.stdout == f"True\nTrue {[[True] * 4] * 2} True\n", done.stderr
+
+
+def test_a_fork_that_another_thread_makes_meanwhile_collects(collected):
+    collection.hold()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if gc.isenabled() else 1)
+    collection.release()
+    assert os.waitpid(child, 0)[1] == 0

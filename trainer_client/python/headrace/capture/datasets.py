@@ -19,6 +19,7 @@ from ..native.opencv import Call
 from ..native.plan import DTYPES, SOURCE, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
 from .items import TORCHVISION, Items, Picture, items_of, reader_of
+from .opened_leaf import leaf_of
 from .views import Grounds
 from .views.opened import Opened, opened_by
 
@@ -28,7 +29,6 @@ MAX_ARRAY_BYTES = 1 << 30
 _FOLDERS = ("ImageFolder", "DatasetFolder")
 _CIFAR = ("CIFAR10", "CIFAR100")
 _MNIST = ("MNIST", "FashionMNIST", "KMNIST")
-_OF_OPENED = ("headrace.objects.folder", "headrace.shards.dataset")
 _IMAGE_AND_LABEL = [Field("chain"), Field("array", 1)]
 
 
@@ -81,7 +81,7 @@ def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
         return _concat(dataset, seen)
     if cls is TensorDataset:
         return _tensors(dataset, seen)
-    if (leaf := _opened(dataset, seen)) is not None:
+    if (leaf := leaf_of(dataset, seen)) is not None:
         return Rows([leaf], leaf.rows, _IMAGE_AND_LABEL, decode_nodes(), [dataset])
     vision = sys.modules.get("torchvision.datasets")
     name = cls.__name__
@@ -94,15 +94,6 @@ def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
         if name in _MNIST:
             return _mnist(dataset, seen)
     return _own(dataset, seen)
-
-
-def _opened(dataset: Any, seen: Fingerprint) -> Leaf | None:
-    """The leaf of a data set that headrace.open_dataset has made; None: it is none."""
-    if not any(name in sys.modules for name in _OF_OPENED):
-        return None  # without its module there is none, and few programs have one
-    from .object_leaf import leaf_of
-
-    return leaf_of(dataset, seen)
 
 
 def only_tensors(dataset: Any) -> bool:
