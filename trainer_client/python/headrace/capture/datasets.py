@@ -19,7 +19,7 @@ from ..native.opencv import Call
 from ..native.plan import DTYPES, SOURCE, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
 from .items import TORCHVISION, Items, Picture, items_of, reader_of
-from .object_leaf import leaf_of
+from .opened_leaf import leaf_of
 from .views import Grounds
 from .views.opened import Opened, opened_by
 
