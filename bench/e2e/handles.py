@@ -1,6 +1,6 @@
 """Tokens from a memory map: stock, in lanes of this host, and with a worker elsewhere that maps its own file.
 
-The other host is a worker on this machine that seems to be on another one: another name and boot, no shared
+The program's code runs: what workers read by themselves is in `array_files`. The other host is a worker on this machine that seems to be on another one: another name and boot, no shared
 memory, so batches cross TCP. It needs unshare. All three ways have the whole machine, one after the other.
 """
 
@@ -90,7 +90,7 @@ def main() -> None:
         np.random.default_rng(0).integers(0, 50_000, args.tokens, np.uint16).tofile(path)
         for shuffles in args.shuffles:
             what = f"{shuffles} sorts a sample"
-            words = [str(path), "--shuffles", str(shuffles)]
+            words = [str(path), "--as-code", "--shuffles", str(shuffles)]
             runs = []
             for pair in range(args.pairs):
                 print(f"  {what}: {pair + 1} of {args.pairs}", flush=True)

@@ -1,3 +1,4 @@
+// This file is long because a sample's steps share its state, from its input to its last field.
 #include "dataworker/session/batch_work.h"
 
 #include <algorithm>
@@ -189,6 +190,13 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
   const std::int64_t key = setup_.request.keys[static_cast<std::size_t>(position)];
   HR_TRY(const CompiledPlan::Location at, setup_.plan->Locate(key));
   const std::vector<FieldSpec>& fields = setup_.plan->fields();
+  ByteSpan bytes;  // of the row, where columns are made of them
+  if (setup_.plan->reads_columns(*at.source)) {
+    const Sample sample{position, at, {}, unit, unit.cost};
+    HR_TRY(const SourceSample* const read, Read(sample, context));
+    if (read == nullptr) return {};
+    bytes = read->bytes;
+  }
   if (setup_.plan->has_graph()) {
     const std::vector<std::int32_t>& value_of_field = setup_.plan->value_of_field();
     std::vector<MutableByteSpan> outs(setup_.plan->graph().values().size());
@@ -215,7 +223,10 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].kind != FieldSpec::Kind::kArray) continue;
-    HR_RETURN_IF_ERROR(at.source->CopyColumn(fields[i].index, at.row, Row(i, position)));
+    const std::int32_t index = fields[i].index;
+    HR_RETURN_IF_ERROR(at.source->column_in_bytes(index)
+                           ? at.source->MakeColumn(index, bytes, Row(i, position))
+                           : at.source->CopyColumn(index, at.row, Row(i, position)));
   }
   return {};
 }

@@ -119,6 +119,11 @@ Status CompiledPlan::CheckColumns() const {
       }
     }
   }
+  const bool reads =
+      std::ranges::any_of(sources_, [this](const auto& source) { return reads_columns(*source); });
+  if (reads && std::ranges::any_of(fields_, IsComputed)) {
+    return Unsupported("columns in files beside what is computed of the sample");
+  }
   return {};
 }
 
@@ -213,6 +218,12 @@ void CompiledPlan::FindFixedValues() {
     }
     fixed_values_ = shapes->values;
   }
+}
+
+bool CompiledPlan::reads_columns(const Source& source) const {
+  return std::ranges::any_of(fields_, [&source](const FieldSpec& field) {
+    return !IsComputed(field) && source.column_in_bytes(field.index);
+  });
 }
 
 bool CompiledPlan::waits() const {

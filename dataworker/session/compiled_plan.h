@@ -85,6 +85,8 @@ class CompiledPlan {
   [[nodiscard]] const KeptForm& kept(const WantedForm& wanted = {}) const;
   // Whether a source waits now: see Source::waits.
   [[nodiscard]] bool waits() const;
+  // Whether a field of this source's rows is made of the row's bytes (Source::MakeColumn).
+  [[nodiscard]] bool reads_columns(const Source& source) const;
   // Has the sources answer what is open. Nobody may ask them after that.
   void StopSources() const;
 

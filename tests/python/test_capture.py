@@ -297,7 +297,7 @@ def test_capture_draws_nothing(photos):
 
 
 def test_too_much_to_copy(monkeypatch):
-    monkeypatch.setattr("headrace.capture.datasets.MAX_ARRAY_BYTES", 10)
+    monkeypatch.setattr("headrace.capture.array_leaf.MAX_ARRAY_BYTES", 10)
     found = captured(TensorDataset(torch.arange(30)))
     assert found.path == "local" and "GiB of tensors would be copied" in found.reason
 

@@ -26,6 +26,23 @@ Result<ByteSpan> FindBlob(const std::map<BlobHash, Blob>& blobs, BlobHash hash,
   return at->second.data;
 }
 
+Status CheckArray(const SourceLeaf& leaf, const SourceLeaf::Array& array,
+                  const std::map<BlobHash, Blob>& blobs) {
+  std::uint64_t bytes = DTypeBytes(array.dtype);
+  for (const std::int64_t side : array.row_shape) {
+    if (side < 0) return InvalidArgument("an array with a negative side");
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(side), &bytes)) {
+      return InvalidArgument("an array with rows of more than 64 bits");
+    }
+  }
+  // Without content it lies where the leaf's arguments say, which its source reads.
+  if (!array.blob.valid() && !leaf.args.empty()) return {};
+  HR_TRY(const ByteSpan data, FindBlob(blobs, array.blob, "array"));
+  if (bytes * static_cast<std::uint64_t>(leaf.rows) == data.size()) return {};
+  return InvalidArgument("an array of " + std::to_string(data.size()) + " bytes for " +
+                         std::to_string(leaf.rows) + " rows of " + std::to_string(bytes));
+}
+
 Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
   if (plan.lanes < 1) return InvalidArgument("a plan of no lanes");
   if (plan.has_python_stage && !plan.python.bundle.valid()) return {};  // its code stays here
@@ -38,16 +55,7 @@ Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
     }
     if (leaf.table.valid()) HR_RETURN_IF_ERROR(FindBlob(blobs, leaf.table, "file table").status());
     for (const SourceLeaf::Array& array : leaf.arrays) {
-      HR_TRY(const ByteSpan data, FindBlob(blobs, array.blob, "array"));
-      std::uint64_t bytes = DTypeBytes(array.dtype);
-      for (const std::int64_t side : array.row_shape) {
-        if (side < 0) return InvalidArgument("an array with a negative side");
-        bytes *= static_cast<std::uint64_t>(side);
-      }
-      if (bytes * static_cast<std::uint64_t>(leaf.rows) != data.size()) {
-        return InvalidArgument("an array of " + std::to_string(data.size()) + " bytes for " +
-                               std::to_string(leaf.rows) + " rows of " + std::to_string(bytes));
-      }
+      HR_RETURN_IF_ERROR(CheckArray(leaf, array, blobs));
     }
   }
   return Status::Ok();

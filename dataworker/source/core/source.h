@@ -142,8 +142,16 @@ class Source {
     std::size_t row_bytes = 0;
   };
   [[nodiscard]] virtual const Column* column(std::int32_t index) const = 0;
-  // From memory. REQUIRES: column(index) and out.size() == its row_bytes.
+  // From memory. REQUIRES: column(index), not column_in_bytes(index), and out.size() == its row_bytes.
   virtual Status CopyColumn(std::int32_t index, std::int64_t row, MutableByteSpan out) const = 0;
+  // True: the column is made of the row's bytes (Ask::kBytes), which MakeColumn is given. REQUIRES:
+  // column(index).
+  [[nodiscard]] virtual bool column_in_bytes(std::int32_t /*index*/) const { return false; }
+  // REQUIRES: column_in_bytes(index), and out.size() == its row_bytes.
+  virtual Status MakeColumn(std::int32_t /*index*/, ByteSpan /*bytes*/,
+                            MutableByteSpan /*out*/) const {
+    return Internal("no column of this source is in its rows' bytes");
+  }
 
   static constexpr std::uint64_t kMaxEncodedBytes = std::uint64_t{1} << 30;
   static constexpr std::size_t kHeadBytes = 16384;  // first read for kSpec

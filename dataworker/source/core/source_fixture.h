@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -20,6 +22,7 @@
 #include "gtest/gtest.h"
 #include "remote/meter.h"
 #include "schemas/wire/message.h"
+#include "schemas/wire/range_table.h"
 
 // For tests of sources: a directory that goes with the test, and blobs by hash.
 namespace headrace::dataworker {
@@ -39,6 +42,13 @@ class TemporaryDirectory {
   [[nodiscard]] const std::string& path() const { return path_; }
   void Write(const std::string& name, std::string_view content) const {
     std::ofstream(path_ + "/" + name, std::ios::binary | std::ios::trunc) << content;
+  }
+  // Of a file in its state now, as plans say it.
+  [[nodiscard]] std::string VersionOf(const std::string& name) const {
+    struct stat st;
+    EXPECT_EQ(::stat((path_ + "/" + name).c_str(), &st), 0);
+    return wire::VersionOfFile(static_cast<std::uint64_t>(st.st_size),
+                               st.st_mtim.tv_sec * 1'000'000'000 + st.st_mtim.tv_nsec);
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "base/file_group.h"
 #include "dataworker/source/core/fake_slow_source.h"
 #include "dataworker/source/core/source_fixture.h"
+#include "dataworker/source/core/source_kinds.h"
 #include "dataworker/source/ranges/range_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -21,68 +22,6 @@
 
 namespace headrace::dataworker {
 namespace {
-
-constexpr std::int64_t kRows = 5;
-
-struct Files {
-  TemporaryDirectory directory;
-  BlobMap blobs;
-  SourceLeaf leaf;
-  Files() {
-    wire::FileTable table{.root = directory.path(), .paths = {}, .labels = {}};
-    for (std::int64_t row = 0; row < kRows; ++row) {
-      const std::string name = "sample" + std::to_string(row);
-      directory.Write(name, "4 " + std::to_string(row + 1) + "\n" + std::string(100, 'x'));
-      table.paths.push_back(name);
-      table.labels.push_back(row * 10);
-    }
-    leaf = {.source = "local_dir",
-            .rows = kRows,
-            .table = blobs.Add(wire::EncodeFileTable(table)),
-            .arrays = {}};
-  }
-};
-
-struct ImageArrays {
-  BlobMap blobs;
-  SourceLeaf leaf;
-  ImageArrays() {
-    Bytes labels(kRows * 8);
-    for (std::int64_t row = 0; row < kRows; ++row)
-      labels[static_cast<std::size_t>(row) * 8] = static_cast<std::byte>(row * 10);
-    leaf = {.source = "arrays",
-            .rows = kRows,
-            .table = {},
-            .arrays = {{.blob = blobs.Add(Bytes(kRows * 4 * 6 * 3)),
-                        .dtype = DType::kU8,
-                        .row_shape = {4, 6, 3}},
-                       {.blob = blobs.Add(labels), .dtype = DType::kI64, .row_shape = {}}}};
-  }
-};
-
-// The same files, read on io threads.
-struct FilesElsewhere : Files {};
-
-// Two files a row.
-struct PairsOfFiles {
-  TemporaryDirectory directory;
-  BlobMap blobs;
-  SourceLeaf leaf;
-  PairsOfFiles() {
-    wire::FileTable table{.root = directory.path(), .paths = {}, .labels = {}};
-    for (std::int64_t file = 0; file < 2 * kRows; ++file) {
-      const std::string name = "sample" + std::to_string(file);
-      directory.Write(name, "4 " + std::to_string(file / 2 + 1) + "\n" + std::string(100, 'x'));
-      table.paths.push_back(name);
-      table.labels.push_back(file % 2 == 0 ? file / 2 * 10 : -1);
-    }
-    leaf = {.source = "file_groups",
-            .args = {{"files", std::int64_t{2}}},
-            .rows = kRows,
-            .table = blobs.Add(wire::EncodeFileTable(table)),
-            .arrays = {}};
-  }
-};
 
 struct SlowObjects {
   BlobMap blobs;
@@ -175,6 +114,8 @@ struct RangesOfObjects {
   }
 };
 
+struct RowsOfFilesElsewhere : RowsOfFiles {};
+
 template <typename Kind>
 class SourceContract : public ::testing::Test {
  protected:
@@ -213,7 +154,8 @@ class SourceContract : public ::testing::Test {
   }
   RowAnswer Get(Ask ask, std::int64_t row) {
     if constexpr (!std::is_same_v<Kind, FilesElsewhere> &&
-                  !std::is_same_v<Kind, RangesOfFilesElsewhere>) {
+                  !std::is_same_v<Kind, RangesOfFilesElsewhere> &&
+                  !std::is_same_v<Kind, RowsOfFilesElsewhere>) {
       if (auto now = source_->Now(ask, row, buffer_)) return *now;
     }
     return Later(ask, row);
@@ -232,9 +174,9 @@ class SourceContract : public ::testing::Test {
   std::unique_ptr<Source> source_;
   ScratchBuffer buffer_;
 };
-using Kinds =
-    ::testing::Types<Files, FilesElsewhere, PairsOfFiles, ImageArrays, SlowObjects, RemoteObjects,
-                     RangesOfFiles, RangesOfFilesElsewhere, RangesOfObjects>;
+using Kinds = ::testing::Types<Files, FilesElsewhere, PairsOfFiles, ImageArrays, SlowObjects,
+                               RemoteObjects, RangesOfFiles, RangesOfFilesElsewhere,
+                               RangesOfObjects, RowsOfFiles, RowsOfFilesElsewhere>;
 TYPED_TEST_SUITE(SourceContract, Kinds);
 
 constexpr Ask kAll[] = {Ask::kIdentity, Ask::kSpec, Ask::kBytes, Ask::kWitness, Ask::kWholeWitness};
@@ -259,7 +201,8 @@ TYPED_TEST(SourceContract, ASpecNeedsNoBytesAndEveryRowCanBeRead) {
     const RowAnswer read = this->Get(Ask::kBytes, row);
     ASSERT_TRUE(read.status.ok()) << read.status.ToString();
     EXPECT_FALSE(read.sample.bytes.empty());
-    EXPECT_EQ(read.bytes_read, this->source_->cacheable() ? this->FileBytes(read.sample.bytes) : 0);
+    constexpr bool kInMemory = std::is_same_v<TypeParam, ImageArrays>;
+    EXPECT_EQ(read.bytes_read, kInMemory ? 0 : this->FileBytes(read.sample.bytes));
     if (!read.sample.encoded) {
       EXPECT_EQ(read.sample.bytes.size(), read.sample.row.bytes());
       EXPECT_EQ(read.sample.row, described.spec);

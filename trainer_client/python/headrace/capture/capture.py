@@ -123,7 +123,13 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
     if rows.index_types is not None or rows.opened is not None or rows.grounds:
         _check_forks(loader)
     plan = Plan(name, rows.leaves, row_map, fields=rows.fields, libraries=libraries())
-    made = Computed([], rows.fields, plain(len(rows.fields)))
+    if loader.num_workers == 0 and rows.structure is not None:
+        raise Local(
+            "with num_workers=0 nobody reads rows of an array in a file faster than the program itself",
+            "nothing: a row of an array is cheap to read",
+        )
+    fields = plain(len(rows.fields)) if rows.structure is None else rows.structure
+    made = Computed([], rows.fields, fields)
     if rows.source:
         made = computed_of(rows)
     if loader.num_workers == 0:

@@ -1,6 +1,5 @@
 """torchvision's and torch's datasets as leaves, row numbers and fields."""
 
-import functools
 import operator
 import os
 import sys
@@ -16,15 +15,15 @@ from ..native import binding
 from ..native.collate import name_of
 from ..native.joint import INDEX
 from ..native.opencv import Call
-from ..native.plan import DTYPES, SOURCE, Array, Field, Leaf, Local, Node, NotNative
+from ..native.plan import SOURCE, Field, Leaf, Node, NotNative
+from ..native.structure import Structure
+from .array_leaf import array_of, leaf_of_tensors, leaf_of_windows
 from .fingerprint import Fingerprint
 from .items import TORCHVISION, Items, Picture, items_of, reader_of
 from .opened_leaf import leaf_of
+from .rows import Windows, windows_of
 from .views import Grounds
 from .views.opened import Opened, opened_by
-
-# Serving arrays means copying them to the workers once.
-MAX_ARRAY_BYTES = 1 << 30
 
 _FOLDERS = ("ImageFolder", "DatasetFolder")
 _CIFAR = ("CIFAR10", "CIFAR100")
@@ -45,6 +44,7 @@ class Rows:
     rows: np.ndarray | None = None  # int64[count]; None: index == row
     opened: Opened | None = None  # by a loader of the program's own
     grounds: tuple[Grounds, ...] = ()  # of a loader that only reads
+    structure: Structure | None = None  # of a sample, with its fields' numbers; None: it is a tuple
 
     @property
     def calls(self) -> list[Call]:
@@ -68,7 +68,7 @@ class Rows:
     def index_types(self) -> tuple[type, ...] | None:
         """As Items.index_types, of all data sets of the program's own. None: there is none, and
         torchvision's take any integer, negative ones from the end."""
-        own = [one.index_types for one in self.datasets if isinstance(one, Items)]
+        own = [one.index_types for one in self.datasets if isinstance(one, Items | Windows)]
         return min(own, key=lambda types: len(types) or 9) if own else None
 
 
@@ -80,7 +80,8 @@ def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
     if cls is ConcatDataset:
         return _concat(dataset, seen)
     if cls is TensorDataset:
-        return _tensors(dataset, seen)
+        arrays = leaf_of_tensors(dataset, seen)
+        return Rows([arrays], arrays.rows, _arrays_in(arrays), [], [dataset])
     if (leaf := leaf_of(dataset, seen)) is not None:
         return Rows([leaf], leaf.rows, _IMAGE_AND_LABEL, decode_nodes(), [dataset])
     vision = sys.modules.get("torchvision.datasets")
@@ -107,7 +108,18 @@ def only_tensors(dataset: Any) -> bool:
 
 def _own(dataset: Any, seen: Fingerprint) -> Rows:
     """A data set of the program's own, whose code is followed."""
-    items = items_of(dataset)
+    why: NotNative | None = None
+    try:
+        windows = windows_of(dataset)
+    except NotNative as refused:  # pictures with labels of an array in a file, perhaps
+        windows, why = None, refused
+    if windows is not None:
+        leaf = leaf_of_windows(windows, seen)
+        return Rows([leaf], leaf.rows, _arrays_in(leaf), [], [windows], structure=windows.result)
+    try:
+        items = items_of(dataset)
+    except NotNative as refused:
+        raise why or refused from None
     seen.add_check(items.seen.same)
     seen.add_check(items.lists.same)
     files = len(items.paths)
@@ -265,69 +277,12 @@ def _images(dataset: Any, data: np.ndarray, targets: np.ndarray, seen: Fingerpri
         raise NotNative(f"{name_of(dataset)}.data has {data.shape[3]} channels, not 3")
     mode = "RGB" if data.ndim == 4 else "L"
     seen.add_bytes(lambda: np.asarray(dataset.data))
-    leaf = Leaf("arrays", len(data), arrays=[_array(data), _array(targets)])
+    leaf = Leaf("arrays", len(data), arrays=[array_of(data), array_of(targets)])
     return Rows([leaf], len(data), _IMAGE_AND_LABEL, _from_array(mode), [dataset])
 
 
-def _array(data: np.ndarray) -> Array:
-    if data.nbytes > MAX_ARRAY_BYTES:
-        raise Local(
-            f"{data.nbytes / 2**30:.1f} GiB of arrays would be copied to the workers",
-            "keep the samples in files that the workers can read",
-        )
-    return Array(_snapshot(data), str(data.dtype), list(data.shape[1:]))
-
-
-def _snapshot(data: np.ndarray) -> Any:
-    """A copy: as with forked workers, what the program changes later is for its next iter()."""
-    return binding.Blob(np.array(data, order="C", copy=True))
-
-
-def _tensors(dataset: TensorDataset, seen: Fingerprint) -> Rows:
-    seen.add_value(lambda: [(t.dtype, t.device) for t in dataset.tensors])
-    tensors = dataset.tensors
-    if not tensors:
-        raise NotNative("TensorDataset without tensors")
-    arrays = []
-    for i, tensor in enumerate(tensors):
-        if type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
-            raise NotNative(f"TensorDataset.tensors[{i}] is not a plain dense tensor")
-        if tensor.is_shared():
-            raise NotNative(
-                f"TensorDataset.tensors[{i}] lies in shared memory, where workers see it change",
-                "nothing: its own workers see it",
-            )
-        if tensor.device.type != "cpu":
-            raise Local(
-                f"TensorDataset.tensors[{i}] is on {tensor.device}",
-                "keep the tensors on the CPU and move each batch in the training loop",
-            )
-        if tensor.requires_grad or tensor.dtype not in DTYPES or tensor.numel() == 0:
-            raise NotNative(f"TensorDataset.tensors[{i}] has no native form")
-        arrays.append(_tensor(tensor))
-        seen.add_bytes(functools.partial(_bytes_at, dataset, i))
-    count = len(tensors[0])
-    leaf = Leaf("arrays", count, arrays=arrays)
-    return Rows([leaf], count, [Field("array", i) for i in range(len(arrays))], [], [dataset])
-
-
-def _bytes_at(dataset: Any, i: int) -> np.ndarray:
-    return _bytes_of(dataset.tensors[i])
-
-
-def _bytes_of(tensor: torch.Tensor) -> np.ndarray:
-    """The elements as bytes: NumPy has no bfloat16."""
-    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy()
-
-
-def _tensor(tensor: torch.Tensor) -> Array:
-    raw = _bytes_of(tensor)
-    if raw.nbytes > MAX_ARRAY_BYTES:
-        raise Local(
-            f"{raw.nbytes / 2**30:.1f} GiB of tensors would be copied to the workers",
-            "keep the samples in files that the workers can read",
-        )
-    return Array(_snapshot(raw), DTYPES[tensor.dtype], list(tensor.shape[1:]))
+def _arrays_in(leaf: Leaf) -> list[Field]:
+    return [Field("array", i) for i in range(len(leaf.arrays))]
 
 
 def _subset(dataset: "Subset[Any]", seen: Fingerprint) -> Rows:
@@ -356,6 +311,7 @@ def _subset(dataset: "Subset[Any]", seen: Fingerprint) -> Rows:
         rows,
         inner.opened,
         inner.grounds,
+        inner.structure,
     )
 
 
@@ -377,7 +333,8 @@ def _concat(dataset: "ConcatDataset[Any]", seen: Fingerprint) -> Rows:
     seen.add_value(lambda: tuple(id(part) for part in dataset.datasets))
     first = parts[0]
     for part in parts:
-        if part.fields != first.fields or part.source != first.source or part.opened:
+        kind = part.fields, part.source, part.structure
+        if kind != (first.fields, first.source, first.structure) or part.opened:
             raise NotNative(
                 "ConcatDataset of datasets of different kinds", "give each kind a loader of its own"
             )
@@ -397,4 +354,5 @@ def _concat(dataset: "ConcatDataset[Any]", seen: Fingerprint) -> Rows:
         [dataset for part in parts for dataset in part.datasets],
         None if identity else np.concatenate(rows).astype(np.int64),
         grounds=tuple(grounds for part in parts for grounds in part.grounds),
+        structure=first.structure,
     )

@@ -66,6 +66,15 @@ def version_of(state: os.stat_result) -> str:
     return f"{state.st_size}-{state.st_mtime_ns}"
 
 
+def settled_version(path: str) -> str:
+    """Of the file as it is now. What is written after this changes its time, so that its version tells."""
+    state = os.stat(path)
+    while 0 <= time.time_ns() - state.st_mtime_ns < _STEP_NS:
+        time.sleep(_STEP_NS / 1e9)
+        state = os.stat(path)
+    return version_of(state)
+
+
 def _read_at(fd: int, first: int, size: int) -> bytes:
     data = os.pread(fd, size, first)
     while 0 < len(data) < size:  # the kernel reads at most 2 GiB at a time

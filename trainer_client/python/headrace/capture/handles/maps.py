@@ -64,7 +64,7 @@ def mapping_under(array: Any) -> mmap.mmap | None:
 def _array(array: Any, mapped: mmap.mmap) -> tuple[Any, ...]:
     if type(array) not in _ARRAYS:
         raise Refused(f"is an array of class {type(array).__qualname__} in a memory map")
-    begin, end = _bounds(array)
+    begin, end = bounds(array)
     low, length = _memory_of(mapped)
     if not (low <= begin and end <= low + length):
         raise Refused("is an array that reaches beyond its memory map")
@@ -72,7 +72,7 @@ def _array(array: Any, mapped: mmap.mmap) -> tuple[Any, ...]:
     over = array.base
     # A view keeps its array where that one's memory can be handed on as a buffer.
     if type(over) in _ARRAYS and over.flags.c_contiguous:
-        first, last = _bounds(over)
+        first, last = bounds(over)
         if first <= begin and end <= last and over.flags.writeable >= array.flags.writeable:
             base, low = over, first
     attributes = dict(vars(array)) if type(array) is np.memmap else {}
@@ -103,7 +103,7 @@ def _memory(view: memoryview) -> tuple[Any, ...] | None:
     return arrays.memory, (mapped, offset, view.nbytes, view.readonly)
 
 
-def _bounds(array: Any) -> tuple[int, int]:
+def bounds(array: Any) -> tuple[int, int]:
     """The addresses of the first byte and after the last one."""
     low = high = array.__array_interface__["data"][0]
     if array.size == 0:
@@ -129,7 +129,28 @@ def _mapping(mapped: mmap.mmap) -> tuple[Any, ...]:
     if type(mapped) is not mmap.mmap:
         raise Refused(f"is a memory map of class {type(mapped).__qualname__}")
     address, length = _memory_of(mapped)
+    first, copies = _area_of(areas_at(address, length), address, length)
+    start = first.offset + address - first.begin
+    seen = seen_mapped(first)
+    if seen.size < start + length:
+        raise Refused("is a memory map of a file that has become shorter")
+    return arrays.mapping, (seen, copies, start, length, mapped.tell())
+
+
+def file_area(address: int, length: int) -> Area | None:
+    """The area that this memory is a part of; None: it is of no file. Raises Refused unless it is the
+    file's own content, which nobody here may change."""
     areas = areas_at(address, length)
+    if all(area.path[:1] in ("", "[") for area in areas):
+        return None
+    first, _ = _area_of(areas, address, length)
+    if seen_mapped(first).size < first.offset + address - first.begin + length:
+        raise Refused("is a memory map of a file that has become shorter")
+    return first
+
+
+def _area_of(areas: list[Area], address: int, length: int) -> tuple[Area, bool]:
+    """Of which file, and whether writes to it are the process's own. Raises Refused."""
     first = areas[0]
     of_nobody = first.rights == "rw-s" and not os.path.exists(first.path)  # memory has such a file
     if of_nobody or not first.path.startswith("/"):
@@ -145,11 +166,7 @@ def _mapping(mapped: mmap.mmap) -> tuple[Any, ...]:
     copies = first.rights == "rw-p"
     if copies and _was_written(address, length):
         raise Refused("is a memory map that was written to, in this process alone")
-    start = first.offset + address - first.begin
-    seen = seen_mapped(first)
-    if seen.size < start + length:
-        raise Refused("is a memory map of a file that has become shorter")
-    return arrays.mapping, (seen, copies, start, length, mapped.tell())
+    return first, copies
 
 
 def seen_mapped(area: Area) -> Seen:

@@ -13,6 +13,7 @@ from ...native.targets import Targets
 from ...native.transforms import nodes_of_leaf
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
+from ..views.follower import Follower
 from ..views.grounds import Grounds
 from ..views.recognise import shaped
 from ..views.values import MISSING, Held, Image, Method, Stop, name, replaced_builtin
@@ -68,12 +69,12 @@ def items_of(dataset: Any) -> Items:
     try:
         if replaced := replaced_builtin():
             raise Stop(f"may use builtins.{replaced}, which the program has replaced")
-        count = call(f, _method(f, dataset, "__len__"), [], {}, "")
+        count = call(f, method_of(f, dataset, "__len__"), [], {}, "")
         if type(count) is not int or count < 0:
             raise Stop("has a __len__ that is not known")
         if count == 0:
             raise NotNative("the dataset is empty", "nothing: it has no batch")
-        found = call(f, _method(f, dataset, "__getitem__"), [f.begin(count)], {}, "")
+        found = call(f, method_of(f, dataset, "__getitem__"), [f.begin(count)], {}, "")
         values, result = shaped(f, found)
         _check_native(dataset, f, values)
         paths = tuple(map(_texts, f.pictures))
@@ -173,7 +174,7 @@ def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) ->
                 nodes_of_leaf(transform)
 
 
-def _method(f: ItemFollower, dataset: Any, of: str) -> Method:
+def method_of(f: Follower, dataset: Any, of: str) -> Method:
     """As torch's loader finds it: in the class."""
     cls = class_of(f, dataset)
     _check_no_batches(f, dataset)
@@ -183,7 +184,7 @@ def _method(f: ItemFollower, dataset: Any, of: str) -> Method:
     return Method(function, Held(dataset))
 
 
-def _check_no_batches(f: ItemFollower, dataset: Any) -> None:
+def _check_no_batches(f: Follower, dataset: Any) -> None:
     """Raises Stop where torch's loader may find __getitems__."""
     cls = class_of(f, dataset)
     if in_class(f, cls, "__getitems__") is not MISSING:

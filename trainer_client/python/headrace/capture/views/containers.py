@@ -83,7 +83,7 @@ def take(f: Follower, owner: Any, key: Any) -> Any:
     """owner[key]"""
     if isinstance(owner, Special):
         return owner.entry(f, key)
-    if isinstance(key, Special):
+    if isinstance(key, Special) or _is_by_special(key):
         return f.entry_at(owner, key)
     try:
         if is_sequence(owner) and _is_index(key):
@@ -95,6 +95,11 @@ def take(f: Follower, owner: Any, key: Any) -> Any:
     except (LookupError, ValueError) as error:
         raise Stop(f"raises {type(error).__name__}: {error}") from None
     raise Stop(f"takes an entry of {name(owner)}")
+
+
+def _is_by_special(key: Any) -> bool:
+    bounds = (key.start, key.stop, key.step) if type(key) is slice else ()
+    return any(isinstance(one, Special) for one in bounds)
 
 
 def _is_index(key: Any) -> bool:
