@@ -183,6 +183,25 @@ TEST_F(QuotaChangesTest, ANextJobKnowsTheSizeOfEntriesFromWhatAnEndedOneLeft) {
   }
 }
 
+// Each worker may own more than its half of a data set, but their quotas are within its cache.
+TEST_F(QuotaChangesTest, WhatOwnersMayHaveBeyondTheirPartIsWithinTheCache) {
+  const WorkerId a = Worker("worker-token-a", 110 * kMb), b = Worker("worker-token-b", 110 * kMb);
+  const std::vector<JobId> jobs = {Reads("one", 1000), Reads("two", 1000)};
+  for (const WorkerId worker : {a, b}) {
+    for (const JobId job : jobs) Holds(worker, job, 40 * kMb);
+  }
+  for (int i = 0; i < 4; ++i) Period();
+  for (const WorkerId worker : {a, b}) {
+    double sum = 0;
+    for (const JobId job : jobs) {
+      const auto& grant = cluster_.state.FindJob(job)->grants.at(worker);
+      EXPECT_GT(grant.cache_bytes, 53 * kMb);  // half of 105 MB, and some of what else it may own
+      sum += static_cast<double>(grant.cache_bytes);
+    }
+    EXPECT_LE(sum, 110e6 + 1);
+  }
+}
+
 // A trainer reports the sizes of its files before its worker reports what it has filled.
 TEST_F(QuotaChangesTest, WhatAWorkerHasFilledBeforeItsFirstReportStays) {
   const WorkerId worker = Worker("worker-token-a");
