@@ -235,7 +235,7 @@ def test_a_file_that_was_written_just_now_is_listed_when_its_clock_has_gone_on(
         now[0] += int(seconds * 1e9)
 
     clock = SimpleNamespace(time_ns=lambda: now[0], sleep=sleep)
-    monkeypatch.setattr("headrace.shards.places.time", clock)
+    monkeypatch.setattr("headrace.process.file_version.time", clock)
     assert headrace.open_dataset(path)[0][1] == 2
 
 

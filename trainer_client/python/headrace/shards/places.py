@@ -3,7 +3,6 @@
 import glob
 import os
 import stat
-import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,10 +12,9 @@ from typing import Any, Protocol
 from ..errors import HeadraceError
 from ..objects.listing import pages
 from ..objects.store import Store, lists
+from ..process.file_version import settled, version_of
 from .naming import plain_start
 
-# A change within one step of the clock for files leaves a file's time as it is. Steps take 10 ms or less.
-_STEP_NS = 20_000_000
 # A FIFO in the place of a file is an error, not a wait.
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -61,20 +59,6 @@ def changed(name: str) -> HeadraceError:
     )
 
 
-def version_of(state: os.stat_result) -> str:
-    """As schemas/wire/range_table.h has it: what all hosts with the same file system see."""
-    return f"{state.st_size}-{state.st_mtime_ns}"
-
-
-def settled_version(path: str) -> str:
-    """Of the file as it is now. What is written after this changes its time, so that its version tells."""
-    state = os.stat(path)
-    while 0 <= time.time_ns() - state.st_mtime_ns < _STEP_NS:
-        time.sleep(_STEP_NS / 1e9)
-        state = os.stat(path)
-    return version_of(state)
-
-
 def _read_at(fd: int, first: int, size: int) -> bytes:
     data = os.pread(fd, size, first)
     while 0 < len(data) < size:  # the kernel reads at most 2 GiB at a time
@@ -97,9 +81,7 @@ class _FileReader:
         if not stat.S_ISREG(state.st_mode):
             os.close(self._fd)
             raise HeadraceError(f"{self.name} is no regular file")
-        while 0 <= time.time_ns() - state.st_mtime_ns < _STEP_NS:
-            time.sleep(_STEP_NS / 1e9)
-            state = os.fstat(self._fd)
+        state = settled(lambda: os.fstat(self._fd))
         self.size, self.version = state.st_size, version_of(state)
         return self
 

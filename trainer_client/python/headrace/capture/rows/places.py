@@ -1,12 +1,13 @@
 """Which file's bytes some memory is: of a memory map that nobody here writes to."""
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...shards.places import settled_version
+from ...process.file_version import settled, version_of
 from ..handles import Refused
 from ..handles.maps import bounds, file_area
 
@@ -40,7 +41,7 @@ def memory_of_file(array: Any) -> FileMemory | None:
     area = file_area(low, high - low)
     if area is None:
         return None
-    version = settled_version(area.path)
+    version = version_of(settled(lambda: os.stat(area.path)))
     if file_area(low, high - low) != area:  # it may have been replaced meanwhile
         raise Refused("is a memory map of a file that is not there any more")
     try:
