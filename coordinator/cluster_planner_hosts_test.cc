@@ -134,17 +134,6 @@ TEST_F(PlannerHostsTest, WorkersOfOneHostAreGrantedOneCopyTogether) {
   EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(a).cache_bytes), half, 1);
   EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(b).cache_bytes), half, 1);
 }
-// The slack is for what is free beside the quotas.
-TEST_F(PlannerHostsTest, AFullWorkerHasNoRoomForMoreThanItsPart) {
-  rules_.lease_all = true;
-  const double room = kRows * kEntry * 1.05 * 0.51;
-  const WorkerId a = AddPoolWorker("a", room), b = AddPoolWorker("a", room);
-  AddReader();
-  Plan();
-  const ClusterPlan plan = Plan();
-  EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(a).cache_bytes), room, 1);
-  EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(b).cache_bytes), room, 1);
-}
 
 // Objects in stores, which take a while to read.
 TEST_F(PlannerHostsTest, HostsAreGrantedOneCopyTogetherWhereNamesHoldEverywhere) {

@@ -167,7 +167,7 @@ TEST_F(QuotaChangesTest, QuotasOfATenantAreNeverAboveItsBound) {
   }
 }
 
-// The job after it was granted a fifth of what was there, by the size of a file, and gave up the rest.
+// The job after it was granted a tenth of what was there, by the size of a file, and gave up the rest.
 TEST_F(QuotaChangesTest, ANextJobKnowsTheSizeOfEntriesFromWhatAnEndedOneLeft) {
   const WorkerId worker = Worker("worker-token-a");
   const JobId job = Reads("train", 600);

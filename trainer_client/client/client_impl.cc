@@ -213,11 +213,12 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   }
 
   const SessionId id(static_cast<std::int64_t>(RandomBits() >> 1));
+  const std::vector<std::uint64_t> files = session.FilesOfLeaves();
   using Split = Result<wire::Split>;
-  auto split =
-      Call<Split>(*runtime_, options_.connect_timeout,
-                  [core = core_, id, asked = session.plan(), files = session.FilesOfLeaves()](
-                      const auto& reply) { core->OpenSession(id, asked, files, reply); });
+  auto split = Call<Split>(*runtime_, options_.connect_timeout,
+                           [core = core_, id, asked = session.plan(), files](const auto& reply) {
+                             core->OpenSession(id, asked, files, reply);
+                           });
   if (!split) {
     runtime_->reactor->Post([core = core_, id] { core->CloseSession(id); });
     return Unavailable("the coordinator at " + endpoint() + " does not answer");
@@ -236,6 +237,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   setup.without_workers = client::WithoutWorkers::Options::For(options_, options, !python);
   client::LinkContext& context = setup.context;
   context.session = id;
+  context.files = files;
   context.host = host_;
   context.cache_bytes = CacheBound(options_);
   context.arena = arena;

@@ -116,9 +116,10 @@ void JobLink::OpenSession(SessionId session, Plan plan, std::vector<std::uint64_
     done(Closed());
     return;
   }
-  const Opening opened{++next_request_, std::move(plan), files, std::move(done)};
-  files_[session] = std::move(files);
-  const Opening& opening = opening_.emplace(session, opened).first->second;
+  const Opening& opening = opening_
+                               .emplace(session, Opening{++next_request_, std::move(plan),
+                                                         std::move(files), std::move(done)})
+                               .first->second;
   if (job_.valid()) SendOpenSession(session, opening);
 }
 
@@ -152,7 +153,6 @@ void JobLink::QueryWorkers(OnWorkers done) {
 
 void JobLink::CloseSession(SessionId session) {
   opening_.erase(session);
-  files_.erase(session);
   const auto at = sessions_.find(session);
   if (at == sessions_.end()) return;
   at->second->Shutdown();
@@ -241,7 +241,8 @@ void JobLink::OnJobOpened(const wire::JobOpened& opened) {
   for (const auto& [id, session] : sessions_) {
     session->SetJob(job_);
     if (!opening_.contains(id)) {
-      opening_.emplace(id, Opening{++next_request_, session->plan(), files_[id], [](Result<wire::Split>) {}});
+      opening_.emplace(id, Opening{++next_request_, session->plan(), session->files(),
+                                   [](Result<wire::Split>) {}});
     }
   }
   for (const auto& [session, opening] : opening_) SendOpenSession(session, opening);

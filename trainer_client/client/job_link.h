@@ -96,7 +96,6 @@ class JobLink {
   std::uint64_t job_request_ = 0;  // the request that waits for its answer; 0: none
   std::shared_ptr<BadSamples> bad_ = std::make_shared<BadSamples>();
   std::map<SessionId, Opening> opening_;
-  std::map<SessionId, std::vector<std::uint64_t>> files_;  // for a coordinator that begins again
   std::map<SessionId, std::shared_ptr<SessionPump>> sessions_;
   std::set<SessionId> leased_alone_;            // sessions with an `only_worker`
   std::map<std::uint64_t, OnWorkers> queries_;  // by request

@@ -98,6 +98,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   [[nodiscard]] std::uint64_t data_set() const { return held_back_.data_set(); }
   [[nodiscard]] SessionId id() const { return context_.session; }
   [[nodiscard]] const Plan& plan() const { return context_.plan; }
+  [[nodiscard]] const std::vector<std::uint64_t>& files() const { return context_.files; }
   [[nodiscard]] wire::SessionLoad Load();
   void AddSuspects(std::vector<WorkerId>& suspects) const { workers_.AddSuspects(suspects); }
   // Adds the workers that it does not use, by the coordinator's ids.

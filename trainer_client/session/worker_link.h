@@ -26,7 +26,8 @@ struct LinkContext {
   JobId job;  // changes when the coordinator restarts
   wire::HostIdentity host;
   Plan plan;
-  std::vector<std::size_t> ranks;  // dimensions of a sample, by field; as CheckAnswer takes them
+  std::vector<std::uint64_t> files;  // as wire::OpenSession
+  std::vector<std::size_t> ranks;    // dimensions of a sample, by field; as CheckAnswer takes them
   wire::Split split;
   std::uint64_t cache_bytes = 0;
   bool allow_arena = true;

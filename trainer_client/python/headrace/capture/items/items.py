@@ -2,6 +2,7 @@
 
 import sys
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,14 +68,7 @@ def items_of(dataset: Any) -> Items:
     """Raises NotNative with the name of the data set, and the place in its code. Runs none of it."""
     f = ItemFollower()
     try:
-        if replaced := replaced_builtin():
-            raise Stop(f"may use builtins.{replaced}, which the program has replaced")
-        count = call(f, method_of(f, dataset, "__len__"), [], {}, "")
-        if type(count) is not int or count < 0:
-            raise Stop("has a __len__ that is not known")
-        if count == 0:
-            raise NotNative("the dataset is empty", "nothing: it has no batch")
-        found = call(f, method_of(f, dataset, "__getitem__"), [f.begin(count)], {}, "")
+        count, found = entries_of(f, dataset, f.begin)
         values, result = shaped(f, found)
         _check_native(dataset, f, values)
         paths = tuple(map(_texts, f.pictures))
@@ -172,6 +166,19 @@ def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) ->
         for transform in value.transforms:
             if type(transform) not in (Known, Together):
                 nodes_of_leaf(transform)
+
+
+def entries_of(f: Follower, dataset: Any, begin: Callable[[int], Any]) -> tuple[int, Any]:
+    """How many entries there are, and what __getitem__ makes of the index, which is begin(their number).
+    Raises Stop; NotNative where there are none."""
+    if replaced := replaced_builtin():
+        raise Stop(f"may use builtins.{replaced}, which the program has replaced")
+    count = call(f, method_of(f, dataset, "__len__"), [], {}, "")
+    if type(count) is not int or count < 0:
+        raise Stop("has a __len__ that is not known")
+    if count == 0:
+        raise NotNative("the dataset is empty", "nothing: it has no batch")
+    return count, call(f, method_of(f, dataset, "__getitem__"), [begin(count)], {}, "")
 
 
 def method_of(f: Follower, dataset: Any, of: str) -> Method:

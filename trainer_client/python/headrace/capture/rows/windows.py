@@ -6,10 +6,9 @@ from typing import Any
 from ...native.plan import NotNative
 from ...native.structure import Structure
 from ..items.columns import LIKE_INT
-from ..items.items import method_of
-from ..views.calls import call
+from ..items.items import entries_of
 from ..views.grounds import Grounds
-from ..views.values import Held, Stop, name, replaced_builtin
+from ..views.values import Held, Stop, name
 from .follower import RowsFollower, is_plain
 from .places import FileMemory
 from .window import Window
@@ -53,14 +52,7 @@ def windows_of(dataset: Any) -> Windows | None:
     data set, and the place in its code. Runs none of it."""
     f = RowsFollower()
     try:
-        if replaced := replaced_builtin():
-            raise Stop(f"may use builtins.{replaced}, which the program has replaced")
-        count = call(f, method_of(f, dataset, "__len__"), [], {}, "")
-        if type(count) is not int or count < 0:
-            raise Stop("has a __len__ that is not known")
-        if count == 0:
-            raise NotNative("the dataset is empty", "nothing: it has no batch")
-        found = call(f, method_of(f, dataset, "__getitem__"), [f.begin(count)], {}, "")
+        count, found = entries_of(f, dataset, f.begin)
         fields: list[RowField] = []
         result = _structure(f, found, fields)
     except Stop as stop:
