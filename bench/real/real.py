@@ -128,8 +128,9 @@ def _spread_row(label: str, found: list[tuple[float, str]], sign: int = 1, digit
     return f"| {label} | {' | '.join(cells)} | {found[0][0] * sign:.{digits}f} ({found[0][1]}) |"
 
 
-def write(results: dict, about: dict) -> None:
+def write(results: dict, about: dict, report: str) -> None:
     command = harness.os.path.relpath(sys.argv[0], harness.ROOT)
+    command += " " + " ".join(about["names"]) if about["names"] else ""
     good = [one for one in results.values() if "failed" not in one]
     ways: dict[str, int] = {}
     for one in good:
@@ -157,9 +158,9 @@ def write(results: dict, about: dict) -> None:
         .replace(str(harness.pathlib.Path.home()), "~")
     )
     harness.REPORTS.mkdir(parents=True, exist_ok=True)
-    (harness.REPORTS / "real.md").write_text(text + "\n")
+    (harness.REPORTS / f"{report}.md").write_text(text + "\n")
     kept = json.dumps({"machine": about, "programs": _without_samples(results)}, indent=1)
-    (harness.REPORTS / "real.json").write_text(kept.replace(f"{harness.ROOT}/", "") + "\n")
+    (harness.REPORTS / f"{report}.json").write_text(kept.replace(f"{harness.ROOT}/", "") + "\n")
     print("\n".join(lines))
 
 
@@ -200,13 +201,15 @@ def main() -> None:
         "--go-on", action="store_true", help="with the programs that --runs does not have"
     )
     parser.add_argument("--no-report", action="store_true")
+    parser.add_argument("--report", default="real", help="its name in bench/report")
     parser.add_argument(
         "--served", nargs="*", default=[], help="options of headrace run, as NAME=VALUE"
     )
     args = parser.parse_args()
     args.served = [f"--{word}" for word in args.served]
     args.data = made_data.make(args.data, share=args.share).resolve()
-    about = {**measured.machine(), "pairs": args.pairs, "epochs": args.epochs}
+    named = [] if args.names == measured.program_names() else args.names
+    about = {**measured.machine(), "pairs": args.pairs, "epochs": args.epochs, "names": named}
     results = json.loads(args.runs.read_text()) if args.go_on and args.runs.exists() else {}
     for name in args.names:
         if name in results:
@@ -217,7 +220,7 @@ def main() -> None:
             print(f"    {text}" if text else "", file=sys.stderr, end="\n" if text else "")
         args.runs.write_text(json.dumps(results))
     if not args.no_report:
-        write(results, about)
+        write(results, about, args.report)
     if any("failed" in one or one["unequal"] for one in results.values()):
         raise SystemExit("programs failed, or their batches differ from the stock loader's")
 

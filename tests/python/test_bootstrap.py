@@ -262,3 +262,28 @@ def test_programs_that_a_program_starts_write_beside_its_report(tmp_path):
 def test_report_that_cannot_be_written(photos):
     done = run(PROGRAM, str(photos), env={"HEADRACE_REPORT": "/nowhere/report.json"})
     assert done.returncode == 0 and "headrace: no report: " in done.stderr
+
+
+FIRST = """
+import sys
+import headrace, torch
+from torch.utils.data import DataLoader, Dataset
+
+class Squares(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return sorted([index])[0] ** 2
+
+headrace.install()
+print([batch.tolist() for batch in DataLoader(Squares(), 4, num_workers=1)])
+rare = ("headrace.capture.proof.prove", "headrace.shards", "headrace.objects", "headrace.explain")
+print([name for name in rare if name in sys.modules])
+"""
+
+
+def test_a_first_iter_imports_nothing_that_few_programs_need():
+    done = run(FIRST)
+    assert done.stdout == "[[0, 1, 4, 9], [16, 25, 36, 49]]\n[]\n", done.stderr
+    assert "runs as Python" in done.stderr  # its code was followed

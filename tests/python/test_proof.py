@@ -8,7 +8,8 @@ import headrace
 import numpy as np
 import pytest
 import torch
-from headrace.capture.proof import Code, prove, prove_call, prove_parts
+from headrace.capture.proof.proof import Code
+from headrace.capture.proof.prove import prove, prove_call, prove_parts
 from support.purity_cases.base import Rows
 from support.stateful import STATEFUL as STATEFUL_DATA
 from torchvision import transforms as v1

@@ -20,7 +20,7 @@ from ..native.structure import Structure
 from .array_leaf import array_of, leaf_of_tensors, leaf_of_windows
 from .fingerprint import Fingerprint
 from .items import TORCHVISION, Items, Picture, items_of, reader_of
-from .object_leaf import leaf_of
+from .opened_leaf import leaf_of
 from .rows import Windows, windows_of
 from .views import Grounds
 from .views.opened import Opened, opened_by

@@ -14,7 +14,8 @@ from ..native.plan import Local, PythonStage
 from ..process import fork_hooks
 from ..service.bad_sample_policy import policy_of
 from . import kept
-from .proof import Code, prove
+from .proof.proof import Code
+from .proof.prove import prove
 from .python_stage import pack
 
 

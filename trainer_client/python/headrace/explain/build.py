@@ -12,7 +12,7 @@ from torch.utils.data.dataloader import _DatasetKind
 from ..capture import Captured, Local, NativePlan, NotNative, StagePlan, StaysLocal, hooks
 from ..capture.datasets import rows_of
 from ..capture.fingerprint import Fingerprint
-from ..capture.proof import prove_call, prove_parts
+from ..capture.proof.prove import prove_call, prove_parts
 from ..capture.views import steps_of
 from ..errors import WorkersUnavailable
 from ..loader import seam

@@ -5,7 +5,6 @@ DataLoader; the method that makes the iterator stays. torchdata's StatefulDataLo
 so that one is replaced, too.
 """
 
-import gc
 import sys
 from types import ModuleType
 from typing import Any
@@ -55,23 +54,29 @@ def patch(module: ModuleType) -> None:
     if options.is_off() or hasattr(loader._get_iterator, _STOCK):
         return
     options.from_environment()  # a bad setting is reported before the program does any work
-    from ..process import fork_hooks, output  # noqa: F401 - the first must come early
+    from ..process import collection, fork_hooks, output  # noqa: F401 - the second must come early
 
     stock = loader._get_iterator
 
     def _get_iterator(self: Any) -> Any:
+        if _standard:  # the first time; make_iterator releases it as soon as it may
+            collection.hold()
         try:
-            if _standard and self.num_workers > 0 and module.get_worker_info() is None:
-                _begin()
-            seam = _seam()
-        except Exception as error:  # something else is in the place of what we import
-            line = f"headrace: not used in this program: {type(error).__name__}: {error}"
-            if line not in _said:
-                _said.add(line)
-                output.tell(line)
-            return stock(self)
-        with aside.in_the_seam():
-            return seam.make_iterator(self, stock)
+            try:
+                if _standard and self.num_workers > 0 and module.get_worker_info() is None:
+                    _begin()
+                seam = _seam()
+            except Exception as error:  # something else is in the place of what we import
+                line = f"headrace: not used in this program: {type(error).__name__}: {error}"
+                if line not in _said:
+                    _said.add(line)
+                    output.tell(line)
+                collection.release()
+                return stock(self)
+            with aside.in_the_seam():
+                return seam.make_iterator(self, stock)
+        finally:
+            collection.release()
 
     known = sys.modules.copy().items()
     _standard.update((name, one) for name, one in known if _is_standard(name))
@@ -104,14 +109,9 @@ def _seam() -> ModuleType:
     for name in theirs:
         del sys.modules[name]
     sys.modules.update(ours)
-    # Collecting all that torch has made would take longer than the import.
-    collects = gc.isenabled()
-    gc.disable()
     try:
         from . import seam
     finally:
-        if collects:
-            gc.enable()
         for name in ours:
             sys.modules.pop(name, None)
         sys.modules.update(theirs)

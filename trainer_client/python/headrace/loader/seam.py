@@ -14,6 +14,7 @@ from ..capture import Captured, NativePlan, Served, StagePlan, StaysLocal, captu
 from ..capture.capture import describe
 from ..errors import CoordinatorUnavailable, OutOfMemory, Unsupported, WorkersUnavailable
 from ..native.plan import Local
+from ..process import collection
 from ..process.standard_streams import keep_numbers
 from ..serve.iterator import ServedIter, ServedWorkersIter
 from ..serve.lane_iterator import LaneIter
@@ -48,6 +49,7 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
     """The iterator of `loader`: served, or the stock one. `stock`: torch's own _get_iterator;
     `rng`: the loader's own choice, if it has one."""
     if torch.utils.data.get_worker_info() is not None:
+        collection.release()
         return stock(loader)
     keep_numbers()
     if inspection.wanted():
@@ -117,6 +119,8 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
         captured = capture(loader, rng, before)
     except Local as reason:
         captured = StaysLocal(describe(loader.dataset), str(reason), reason.remedy)
+    finally:
+        collection.release()
     state.captured = captured
     verdict = state.verdict
     if isinstance(captured, StaysLocal):

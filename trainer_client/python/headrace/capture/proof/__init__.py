@@ -20,9 +20,7 @@ The code is followed on the live objects and none of it is run. Each value is kn
 there before the sample) or to be made in it. The first thing that may change what lasts, reach out of
 the process, or is not understood ends the proof. Its verdict decides where code may run, never what
 the bits are: a false alarm costs elasticity.
+
+Nothing is imported here. Who follows code for another question takes a few of these modules, and a
+program without a coordinator needs no proof.
 """
-
-from .proof import Code, Doubt, Proof
-from .prove import prove, prove_call, prove_parts
-
-__all__ = ["Code", "Doubt", "Proof", "prove", "prove_call", "prove_parts"]
