@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 from headrace.process import collection
+from headrace.stage import settings
 from support.programs import run_program
 
 
@@ -117,6 +118,25 @@ def test_a_first_iter_collects_little_and_code_of_the_programs_collects():
     """Its sampler runs in the trainer, its data set in a worker."""
     done = run_program(FIRST)
     assert done.stdout == f"True\nTrue {[[True] * 4] * 2} True\n", done.stderr
+
+
+def _collects():
+    (of_collector,) = (one for one in settings.SETTINGS if one.name == "garbage collector")
+    return of_collector.read()[0]
+
+
+def test_settings_that_travel_meanwhile_are_the_program_s(collected):
+    collection.hold()
+    assert not gc.isenabled() and _collects()
+    collection.release()
+    assert _collects()
+    gc.disable()
+    try:
+        collection.hold()
+        assert not _collects()
+    finally:
+        collection.release()
+        gc.enable()
 
 
 def test_a_fork_that_another_thread_makes_meanwhile_collects(collected):

@@ -24,6 +24,11 @@ def hold() -> None:
         _held = True
 
 
+def wanted() -> bool:
+    """Whether the program has collections, held off or not: what gc.isenabled() says otherwise."""
+    return _held or gc.isenabled()
+
+
 def release() -> None:
     """Before code of the program's runs, here or in a fork. Idempotent."""
     global _held

@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..process import collection
 from ..process.modules import any_own
 
 # Variables by which a worker's processes find programs and libraries on their machine. One of them
@@ -320,7 +321,7 @@ SETTINGS: tuple[Setting, ...] = (
             sys.set_int_max_str_digits),
     Setting("thread switch interval", sys.getswitchinterval, sys.setswitchinterval),
     Setting("limit of open files", _open_files, _raise_open_files),
-    Setting("garbage collector", lambda: (gc.isenabled(), gc.get_threshold()), _set_collector),
+    Setting("garbage collector", lambda: (collection.wanted(), gc.get_threshold()), _set_collector),
     Setting("tempfile.tempdir", _temporary, _set_temporary),
     Setting("decimal context", _context, _set_context),
     Setting("csv.field_size_limit()", csv.field_size_limit, csv.field_size_limit),
