@@ -48,14 +48,6 @@ std::int64_t WholeBytes(double rate) {
 // shrink, or its code may read something else. Then it must be able to show its need.
 constexpr double kLeastOfSource = 0.1;
 
-// Factor over the need of a job that gets all of the source that it needs. Its batches differ in what they
-// must read, and a reader that has just its mean waits without end.
-constexpr double kRoomOfSource = 1.25;
-double RoomOfSource(const JobView& job, const Grant& grant) {
-  const bool met = grant.rate >= AskedRate(job, job.effective_hit) * (1 - 1e-6);
-  return met && std::isfinite(grant.source_rate) ? kRoomOfSource : 1;
-}
-
 // The ranks of one program.
 struct Group {
   std::vector<const Job*> ranks;
@@ -302,7 +294,8 @@ class ClusterPlanner {
   ClusterPlan Apply(const Allocation& allocation) {
     ClusterPlan plan;
     std::vector<PlacementJob> placed;
-    std::vector<double> source;  // by rank, bytes/s
+    std::vector<double> source;      // by rank, bytes/s
+    std::vector<double> read_bytes;  // of one of its reads
     std::vector<std::int32_t> dataset, tenants;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Grant& grant = allocation.jobs[g];
@@ -345,9 +338,11 @@ class ClusterPlanner {
         }
         placed.push_back(std::move(each));
         const double most = std::min(rules_.source_rate, tenant.quota.source_rate);
-        const double given = grant.source_rate * RoomOfSource(snapshot_.jobs[g], grant);
+        const double given =
+            std::max(grant.source_rate * share, WithRoom(snapshot_.jobs[g], grant, job, share));
         source.push_back(
-            std::max(std::min(given, most) * share, LeastOfSource(groups_[g], tenant)));
+            std::max(std::min(given, most * share), LeastOfSource(groups_[g], tenant)));
+        read_bytes.push_back(snapshot_.jobs[g].terms.miss_bytes);
         dataset.push_back(snapshot_.jobs[g].dataset);
         tenants.push_back(snapshot_.jobs[g].tenant);
       }
@@ -370,7 +365,7 @@ class ClusterPlanner {
         grant.job = plan.jobs[i].job;
         grant.millicores = static_cast<std::uint32_t>(millicores);
       }
-      if (std::isfinite(source[i])) LimitSource(source[i], plan.jobs[i]);
+      if (std::isfinite(source[i])) LimitSource(source[i], read_bytes[i], plan.jobs[i]);
       if (plan.jobs[i].reason.empty() && leases[i].empty()) {
         plan.jobs[i].reason = workers_.empty() ? "no worker" : "no worker that serves its host";
       }
@@ -414,6 +409,19 @@ class ClusterPlanner {
     plan.demand_cores += cores;
   }
 
+  // The rate of a rank whose job gets all of the source that it needs; 0: it gets less. Its workers each read by
+  // chance. For that nobody has more than an equal part, or others would pay too much.
+  [[nodiscard]] double WithRoom(const JobView& view, const Grant& grant, const Job& rank,
+                                double share) const {
+    const bool met = grant.rate >= AskedRate(view, view.effective_hit) * (1 - 1e-6);
+    if (!met || !std::isfinite(grant.source_rate)) return 0;
+    const auto workers = static_cast<double>(std::max<std::size_t>(1, rank.leases.size()));
+    const double need = grant.source_rate * share;
+    const double room = workers * RateWithRoom(need / workers, view.terms.miss_bytes);
+    return std::max(RateWithRoom(need, 0),
+                    std::min(room, rules_.source_rate / static_cast<double>(ranks_)));
+  }
+
   // What a rank of the group may read, whatever its policy gives: before it is measured, nobody
   // knows that it reads at all.
   [[nodiscard]] double LeastOfSource(const Group& group, const Tenant& tenant) const {
@@ -424,7 +432,7 @@ class ClusterPlanner {
 
   // Gives each worker of the job its part of `total` bytes/s. REQUIRES: all grants are leases: one of cache
   // alone reads nothing, and would keep its part from the others.
-  void LimitSource(double total, JobPlan& plan) const {
+  void LimitSource(double total, double read_bytes, JobPlan& plan) const {
     std::vector<std::optional<SourceUse>> uses;
     std::vector<double> held;
     for (const auto& [id, grant] : plan.grants) {
@@ -433,7 +441,7 @@ class ClusterPlanner {
       uses.push_back(use == worker.source_use.end() ? std::nullopt : std::optional(use->second));
       held.push_back(static_cast<double>(HeldOn(plan.job, id).source_bytes_per_second));
     }
-    const std::vector<double> parts = SteadyParts(DivideSource(total, uses), held);
+    const std::vector<double> parts = SteadyParts(DivideSource(total, uses, read_bytes), held);
     std::size_t k = 0;
     for (auto& [id, grant] : plan.grants) {
       grant.source_bytes_per_second = static_cast<std::uint64_t>(std::max(1.0, parts[k++]));

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "coordinator/cluster_planner_fixture.h"
+#include "coordinator/divide_source.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -44,8 +45,10 @@ TEST_F(ClusterPlannerSourceTest, WorkersGetPartsOfTheSourceByWhatTheyRead) {
            static_cast<std::uint64_t>(second) * 900'000'000);
   }
   const auto grants = Plan().jobs[0].grants;
-  EXPECT_NEAR(static_cast<double>(grants.at(one).source_bytes_per_second), 125e3, 2e3);
-  EXPECT_NEAR(static_cast<double>(grants.at(two).source_bytes_per_second), 875e3, 9e3);
+  EXPECT_NEAR(static_cast<double>(grants.at(one).source_bytes_per_second), RateWithRoom(100e3, 1e4),
+              3e3);
+  EXPECT_NEAR(static_cast<double>(grants.at(two).source_bytes_per_second),
+              1e6 - RateWithRoom(100e3, 1e4), 9e3);
 }
 
 TEST_F(ClusterPlannerSourceTest, AJobWhoseNeedIsMetHasRoomForBatchesThatReadMore) {
@@ -56,8 +59,36 @@ TEST_F(ClusterPlannerSourceTest, AJobWhoseNeedIsMetHasRoomForBatchesThatReadMore
   Report(open, 1000, 0.001, 1e4);
   EndPeriod();
   const ClusterPlan plan = Plan();
-  EXPECT_GT(plan.jobs[0].grants.at(worker).source_bytes_per_second, 115'000U);
-  EXPECT_GT(plan.jobs[1].grants.at(worker).source_bytes_per_second, 850'000U);
+  EXPECT_GT(plan.jobs[0].grants.at(worker).source_bytes_per_second, 150'000U);
+  EXPECT_GT(plan.jobs[1].grants.at(worker).source_bytes_per_second, 800'000U);
+}
+
+// Nearly all of it is cached. Whole batches wait for the few samples that are not, so their reads may not wait
+// for each other; and large reads on many workers do not take the source from others.
+TEST_F(ClusterPlannerSourceTest, FewReadsHaveRoomForChanceButNoMoreThanAnEqualPart) {
+  const auto limit_of = [&](double read_bytes, double reads) {
+    const JobId few = Job(), open = Job();
+    Report(few, reads, 0.001, read_bytes);
+    Report(open, 1e6, 0.001, 1e4);
+    EndPeriod();
+    Plan();  // its workers are known from here on
+    double sum = 0;
+    for (const JobPlan& plan : Plan().jobs) {
+      if (plan.job != few) continue;
+      for (const auto& [id, grant] : plan.grants)
+        sum += static_cast<double>(grant.source_bytes_per_second);
+    }
+    Apply(RemoveJob{few});
+    Apply(RemoveJob{open});
+    return sum;
+  };
+  for (int i = 0; i < 4; ++i) Worker(1);
+  rules_.source_rate = 12e6;
+  rules_.lease_all = true;
+  // What is given to it all give, it as well.
+  const double room = 4 * RateWithRoom(2e5, 1e5);
+  EXPECT_THAT(limit_of(1e5, 8), ::testing::AllOf(::testing::Gt(0.85 * room), ::testing::Le(room)));
+  EXPECT_THAT(limit_of(1e7, 0.1), ::testing::AllOf(::testing::Gt(3e6), ::testing::Le(6e6)));
 }
 
 TEST_F(ClusterPlannerSourceTest, WhoIsNotKnownToReadMayShowThatItDoes) {

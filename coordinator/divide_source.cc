@@ -11,7 +11,8 @@ namespace headrace::coordinator {
 namespace {
 
 constexpr double kLeastPart = 0.1;  // of an equal part
-constexpr double kRoom = 1.25;      // over what was read of late
+constexpr double kRoom = 1.25;      // over the need, at least
+constexpr double kWait = 0.05;      // s, of a read on average
 constexpr double kHeld = 0.05;      // part of the time above which a limit counts as holding back
 constexpr double kPartWobble = 0.1;
 
@@ -29,14 +30,22 @@ void FitSource(std::span<double> rates, double most,
   }
 }
 
-std::vector<double> DivideSource(double total, std::span<const std::optional<SourceUse>> uses) {
+double RateWithRoom(double need, double read_bytes) {
+  if (need <= 0) return 0;
+  // Of the wait need * read_bytes / (2 * rate * (rate - need)), solved for the rate.
+  const double for_chance = need / 2 * (1 + std::sqrt(1 + 2 * read_bytes / (need * kWait)));
+  return std::max(kRoom * need, for_chance);
+}
+
+std::vector<double> DivideSource(double total, std::span<const std::optional<SourceUse>> uses,
+                                 double read_bytes) {
   const std::size_t n = uses.size();
   std::vector<double> parts(n, 0);
   if (n == 0) return parts;
   const double equal = total / static_cast<double>(n);
   for (std::size_t i = 0; i < n; ++i) {
     const bool content = uses[i] && uses[i]->held < kHeld;
-    parts[i] = content ? std::max(kLeastPart * equal, uses[i]->rate * kRoom)
+    parts[i] = content ? std::max(kLeastPart * equal, RateWithRoom(uses[i]->rate, read_bytes))
                        : std::numeric_limits<double>::infinity();
   }
   std::vector<std::size_t> rising(n);

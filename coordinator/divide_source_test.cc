@@ -13,22 +13,54 @@ using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using Uses = std::vector<std::optional<SourceUse>>;
 
+// Reads of equal size that come by chance, one after the other at the rate.
+double MeanWait(double need, double read_bytes, double rate, std::mt19937& random) {
+  std::exponential_distribution<double> gap(need / read_bytes);
+  constexpr int kReads = 200'000;
+  double debt = 0, waited = 0;  // s
+  for (int i = 0; i < kReads; ++i) {
+    debt = std::max(0.0, debt - gap(random));
+    waited += debt;
+    debt += read_bytes / rate;
+  }
+  return waited / kReads;
+}
+
+TEST(RateWithRoom, ReadsThatComeByChanceWaitLittle) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (const double need : {1e4, 2e5, 1e6}) {
+    const double rate = RateWithRoom(need, 1e5);
+    EXPECT_NEAR(MeanWait(need, 1e5, rate, random), 0.05, 0.01) << need;
+    EXPECT_GT(MeanWait(need, 1e5, 1.25 * need, random), 0.1) << need;
+  }
+}
+
+TEST(RateWithRoom, ManyReadsNeedLittleMoreThanTheirMean) {
+  EXPECT_DOUBLE_EQ(RateWithRoom(1e9, 1e5), 1.25e9);
+  EXPECT_DOUBLE_EQ(RateWithRoom(100, 0), 125);
+  EXPECT_EQ(RateWithRoom(0, 1e5), 0);
+}
+
 TEST(DivideSource, PartsAreEqualUntilSomethingIsKnown) {
-  EXPECT_EQ(DivideSource(12, Uses(4)), (std::vector<double>{3, 3, 3, 3}));
-  EXPECT_TRUE(DivideSource(12, {}).empty());
+  EXPECT_EQ(DivideSource(12, Uses(4), 0), (std::vector<double>{3, 3, 3, 3}));
+  EXPECT_TRUE(DivideSource(12, {}, 0).empty());
 }
 
 TEST(DivideSource, WhoIsHeldBackGetsWhatOthersDoNotRead) {
   const Uses uses = {SourceUse{1, 0}, SourceUse{3, 0.5}, SourceUse{0, 0}, SourceUse{3, 0.2}};
-  const std::vector<double> parts = DivideSource(12, uses);
+  const std::vector<double> parts = DivideSource(12, uses, 0);
   EXPECT_DOUBLE_EQ(parts[0], 1.25);
   EXPECT_DOUBLE_EQ(parts[2], 0.3) << "a tenth of an equal part, to show that it needs more";
   EXPECT_DOUBLE_EQ(parts[1], (12 - 1.25 - 0.3) / 2);
   EXPECT_DOUBLE_EQ(parts[3], parts[1]);
+  // Its few large reads come by chance.
+  EXPECT_DOUBLE_EQ(DivideSource(12, uses, 0.5)[0], RateWithRoom(1, 0.5));
 }
 
 TEST(DivideSource, WhatNobodyNeedsIsSpread) {
-  const std::vector<double> parts = DivideSource(12, Uses{SourceUse{4, 0}, SourceUse{0, 0}});
+  const std::vector<double> parts = DivideSource(12, Uses{SourceUse{4, 0}, SourceUse{0, 0}}, 0);
   EXPECT_DOUBLE_EQ(parts[0], 5 + 3.2);
   EXPECT_DOUBLE_EQ(parts[1], 0.6 + 3.2) << "it may need some at any time";
 }
@@ -45,7 +77,7 @@ TEST(DivideSource, PartsAddUpAndNobodyStandsStill) {
     for (auto& use : uses) {
       if (share(random) < 0.8) use = SourceUse{2 * total * share(random), share(random) - 0.5};
     }
-    const std::vector<double> parts = DivideSource(total, uses);
+    const std::vector<double> parts = DivideSource(total, uses, total * share(random));
     EXPECT_NEAR(std::accumulate(parts.begin(), parts.end(), 0.0), total, 1e-9 * total);
     for (const double part : parts) {
       EXPECT_GE(part, 0.0999 * total / static_cast<double>(n));
@@ -59,7 +91,7 @@ TEST(DivideSource, PartsFollowTheReadsInAFewPeriods) {
   Uses uses(4, SourceUse{2.5, 0});
   std::vector<double> parts;
   for (int period = 0; period < 5; ++period) {
-    parts = DivideSource(10, uses);
+    parts = DivideSource(10, uses, 1e-3);
     for (std::size_t i = 0; i < 4; ++i) {
       const double asked = i == 0 ? 9 : 0;
       const double read = std::min(asked, parts[i]);
