@@ -29,6 +29,13 @@ std::size_t PlainCharacter(std::string_view text) {
 
 }  // namespace
 
+std::string HexText(std::uint64_t value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (std::size_t i = text.size(); value > 0; value >>= 4) text[--i] = kDigits[value & 15];
+  return text;
+}
+
 bool IsPlainText(std::string_view text) {
   while (!text.empty()) {
     const std::size_t size = PlainCharacter(text);

@@ -24,6 +24,8 @@
 #include "net/intake_gate.h"
 #include "net/keyring.h"
 #include "net/reactor.h"
+#include "web/metrics_text.h"
+#include "web/status_server.h"
 
 namespace headrace::cli {
 namespace {
@@ -51,6 +53,7 @@ struct Options {
   bool embedded = false;
   std::string directory;
   std::int64_t parent_pid = 0;
+  std::string http_address, http_token_file;
 };
 
 // Threads of one worker: an equal part of all local workers' threads, rounded up so that each CPU
@@ -100,6 +103,20 @@ Result<GivenSettings> GivenBy(const std::vector<std::string>& words) {
     settings.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
   return settings;
+}
+
+Result<std::unique_ptr<web::StatusServer>> ServeStatus(
+    net::Reactor& reactor, const Options& options, const coordinator::Coordinator& coordinator) {
+  web::StatusSource source;
+  source.metrics = [&coordinator]() -> std::function<std::string()> {
+    return [now = coordinator.Describe()] { return web::MetricsText(now); };
+  };
+  source.not_ready = [] { return std::string(); };  // it serves once it listens
+  HR_TRY(auto server,
+         web::StatusServer::Start(reactor, {options.http_address, options.http_token_file},
+                                  std::move(source)));
+  LogInfo("metrics and health at http://" + server->address());
+  return server;
 }
 
 Status Coordinate(const Options& options) {
@@ -168,8 +185,13 @@ Status Coordinate(const Options& options) {
   if (directory) {
     HR_RETURN_IF_ERROR(directory->WriteReady(made->endpoint()));
   }
+  std::unique_ptr<web::StatusServer> status_server;
+  if (!options.http_address.empty()) {
+    HR_TRY(status_server, ServeStatus(*reactor, options, *made));
+  }
   LogInfo("coordinator " + std::string(kVersion) + " listens at " + made->endpoint());
   const Status ran = reactor->Run();
+  status_server.reset();
   made->Stop();
   LogInfo("coordinator ends");
   return failure.ok() ? ran : failure;
@@ -268,6 +290,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       ->add_option("--dir", options->directory,
                    "Private directory of the sockets; with --embedded removed at the end")
       ->type_name("DIR");
+  AddHttp(*command, options->http_address, options->http_token_file);
   AddParentPid(*command, options->parent_pid);
   command->footer(
       "Examples:\n"

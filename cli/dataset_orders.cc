@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/plain_text.h"
 #include "cli/commands.h"
 #include "cli/query.h"
 #include "cli/text.h"
@@ -82,18 +83,12 @@ std::string OrderText(const wire::DatasetOrdered& done, std::uint32_t left) {
 }
 
 std::string OrderJson(const wire::DatasetOrdered& done, std::uint32_t left) {
-  const nlohmann::ordered_json json = {{"dataset", DatasetHashText(done.dataset)},
+  const nlohmann::ordered_json json = {{"dataset", HexText(done.dataset)},
                                        {"name", done.name},
                                        {"text", done.text},
                                        {"workers", done.workers},
                                        {"workers_left", left}};
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
-std::string DatasetHashText(std::uint64_t dataset) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(dataset));
-  return text.data();
 }
 
 }  // namespace headrace::cli

@@ -24,7 +24,5 @@ inline constexpr std::chrono::milliseconds kDropTimeout{10'000};
 // What is printed. `left`: workers that have not dropped it.
 [[nodiscard]] std::string OrderText(const wire::DatasetOrdered& done, std::uint32_t left);
 [[nodiscard]] std::string OrderJson(const wire::DatasetOrdered& done, std::uint32_t left);
-// The hash of a data set as people see it: 16 hex digits.
-[[nodiscard]] std::string DatasetHashText(std::uint64_t dataset);
 
 }  // namespace headrace::cli

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/metrics_text.h"
+#include "web/metrics_text.h"
 #include "cli/options.h"
 #include "cli/query.h"
 
@@ -15,7 +15,7 @@ int Metrics(const std::string& option) {
   if (!address.ok()) return Fail(address.status());
   const Result<wire::ClusterStatus> status = QueryStatus(*address);
   if (!status.ok()) return Fail(status.status());
-  std::fputs(MetricsText(*status).c_str(), stdout);
+  std::fputs(web::MetricsText(*status).c_str(), stdout);
   return 0;
 }
 

@@ -51,6 +51,8 @@ void AddKeys(CLI::App& command);
 void AddQuota(CLI::App& command, Quota& quota);
 // Adds --insecure for a server.
 void AddInsecure(CLI::App& command, bool& insecure);
+// Adds --http and --http-token-file, for web::HttpOptions.
+void AddHttp(CLI::App& command, std::string& address, std::string& token_file);
 void AddParentPid(CLI::App& command, std::int64_t& pid);
 // Adds --stage-memory and the other limits of Python stages, --allow-root and --allow-endpoint; see
 // dataworker::WorkerOptions.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/plain_text.h"
 #include "cli/dataset_orders.h"
 #include "cli/show.h"
 #include "cli/table.h"
@@ -170,7 +171,7 @@ std::string DatasetsJson(const wire::ClusterStatus& now) {
   for (const wire::DatasetStatus& dataset : now.datasets) {
     Json jobs = Json::array();
     for (const JobId job : dataset.jobs) jobs.push_back(job.value);
-    datasets.push_back({{"dataset", DatasetHashText(dataset.dataset)},
+    datasets.push_back({{"dataset", HexText(dataset.dataset)},
                         {"name", dataset.name},
                         {"samples", dataset.rows},
                         {"bytes", dataset.bytes},

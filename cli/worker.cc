@@ -76,6 +76,7 @@ void AddWorker(CLI::App& app, Action& chosen) {
             "sixteenth]");
   for (Quota* quota : options->quotas.All()) AddQuota(*command, *quota);
   AddLimits(*command, options->stages, options->allowed_roots, options->allowed_endpoints);
+  AddHttp(*command, options->http_address, options->http_token_file);
   AddParentPid(*command, options->parent_pid);
   command->add_flag("--local", options->local,
                     "Serve programs of this host and user alone; wait while another such worker "

@@ -46,6 +46,12 @@ void Say(const std::string& complaint) {
   if (!complaint.empty()) LogWarning(complaint);
 }
 
+Status UnknownPolicy(const PolicyRegistry& policies, const std::string& name) {
+  std::string known;
+  for (const std::string& each : policies.Names()) known += (known.empty() ? "" : ", ") + each;
+  return NotFound("no policy named " + name + "; this build has: " + known);
+}
+
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(net::Reactor& reactor, CoordinatorOptions options)
@@ -58,7 +64,7 @@ class CoordinatorImpl final : public Coordinator {
     HR_RETURN_IF_ERROR(net::CheckExposure(options_.listen, reactor_.guarded(), options_.insecure));
     RegisterPolicies(policies_);
     rules_.plan.policy = policies_.Find(options_.policy);
-    if (!rules_.plan.policy) return UnknownPolicy();
+    if (!rules_.plan.policy) return UnknownPolicy(policies_, options_.policy);
     rules_.plan.tenants = options_.tenants;
     rules_.plan.dataset_bytes = options_.dataset_bytes;
     rules_.plan.shared_cache_first = options_.shared_cache_first;
@@ -97,6 +103,9 @@ class CoordinatorImpl final : public Coordinator {
 
   [[nodiscard]] const std::string& endpoint() const override { return socket_->endpoint(); }
   [[nodiscard]] const State& state() const override { return state_; }
+  [[nodiscard]] wire::ClusterStatus Describe() const override {
+    return DescribeCluster(rules_, state_, {}, ThisMoment());
+  }
 
   Status Drain(WorkerId worker) override {
     if (!state_.FindWorker(worker)) {
@@ -119,12 +128,6 @@ class CoordinatorImpl final : public Coordinator {
   }
 
  private:
-  [[nodiscard]] Status UnknownPolicy() const {
-    std::string known;
-    for (const std::string& name : policies_.Names()) known += (known.empty() ? "" : ", ") + name;
-    return NotFound("no policy named " + options_.policy + "; this build has: " + known);
-  }
-
   // Without a journal nobody knows which ids were given. So ids start at the time of day in
   // milliseconds. Nobody gives a thousand a second for long.
   Status StartIds() {
@@ -162,12 +165,14 @@ class CoordinatorImpl final : public Coordinator {
     if (options_.worker_command) {
       pool.worker_command = options_.worker_command(LocalEndpoint(socket_->endpoint()));
     }
-    PoolEvents events{
-        .on_ended =
-            [this](WorkerId worker, double cpu_seconds) {
-              Dispatch(WorkerEnded{worker, cpu_seconds});
-            },
-        .on_failed = [this](std::int32_t, const Status& why) { Say(growth_.Failed(why, Now())); }};
+    PoolEvents events{.on_ended =
+                          [this](WorkerId worker, double cpu_seconds) {
+                            Dispatch(WorkerEnded{worker, cpu_seconds});
+                          },
+                      .on_failed =
+                          [this](std::int32_t, const Status& why) {
+                            Say(growth_.Failed(why, reactor_.clock().Now()));
+                          }};
     HR_TRY(pool_, options_.make_pool
                       ? options_.make_pool(reactor_, std::move(pool), std::move(events))
                       : registry.Make(options_.pool, options_.pool_settings, reactor_,
@@ -218,7 +223,7 @@ class CoordinatorImpl final : public Coordinator {
 
   void Dispatch(const Event& event) {
     if (stopped_) return;
-    const Moment now{reactor_.clock().Now(), reactor_.clock().WallMillis(), options_.cpu_seconds()};
+    const Moment now = ThisMoment();
     Decision decision = Step(rules_, state_, event, now);
     std::vector<Update> durable;
     for (Update& update : decision.updates) {
@@ -235,7 +240,9 @@ class CoordinatorImpl final : public Coordinator {
     if (decision.demand_cores) ResizePool(*decision.demand_cores, now.steady);
   }
 
-  [[nodiscard]] SteadyTime Now() const { return reactor_.clock().Now(); }
+  [[nodiscard]] Moment ThisMoment() const {
+    return {reactor_.clock().Now(), reactor_.clock().WallMillis(), options_.cpu_seconds()};
+  }
 
   // Starts or drains workers of an elastic pool.
   void ResizePool(double demand_cores, SteadyTime now) {

@@ -74,6 +74,8 @@ class Coordinator {
   [[nodiscard]] virtual const std::string& endpoint() const = 0;
   // What it knows.
   [[nodiscard]] virtual const State& state() const = 0;
+  // What `headrace top` shows of it.
+  [[nodiscard]] virtual wire::ClusterStatus Describe() const = 0;
   // Lets the worker finish what it was asked and leave. The pool does not replace it. kNotFound: no
   // such worker.
   virtual Status Drain(WorkerId worker) = 0;

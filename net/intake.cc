@@ -98,7 +98,13 @@ void Intake::Erase(Connections::iterator connection) {
   connections_.erase(connection);
 }
 
-bool Intake::Accepted(int fd) {
+void Intake::Overlook(int listener) {
+  const std::uint64_t cookie = CookieOf(listener);
+  const std::lock_guard lock(mutex_);
+  if (cookie != 0) overlooked_.insert(cookie);
+}
+
+bool Intake::Accepted(int fd, int listener) {
   // The kernel gives the lowest number that is free: so nearly as many are open.
   const std::uint64_t limit = DescriptorLimit();
   if (static_cast<std::uint64_t>(fd) + OwnDescriptors(limit) >= limit) {
@@ -106,11 +112,12 @@ bool Intake::Accepted(int fd) {
              " peer=" + PeerOf(fd));
     return false;
   }
-  const std::uint64_t cookie = CookieOf(fd);
+  const std::uint64_t cookie = CookieOf(fd), of_listener = CookieOf(listener);
   const std::lock_guard lock(mutex_);
   if (const auto before = connections_.find(fd); before != connections_.end()) Erase(before);
   // A kernel without cookies: nothing tells that the descriptor is another socket's by now.
-  if (cookie != 0) connections_.emplace(fd, Connection{cookie, {}});
+  if (cookie != 0 && !overlooked_.contains(of_listener))
+    connections_.emplace(fd, Connection{cookie, {}});
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "base/buffer.h"
@@ -33,9 +34,13 @@ class Intake {
   void Close();
   [[nodiscard]] bool open() const { return open_.load(std::memory_order_relaxed); }
 
-  // A connection was accepted. False: there are too few descriptors left for the process itself, and
-  // the caller closes it.
-  [[nodiscard]] bool Accepted(int fd);
+  // What this listening socket accepts is not watched: it speaks another protocol, and its server bounds it
+  // by itself.
+  void Overlook(int listener);
+
+  // `listener` accepted a connection. False: there are too few descriptors left for the process itself,
+  // and the caller closes it.
+  [[nodiscard]] bool Accepted(int fd, int listener);
   // No descriptor was left for a connection, which the caller has closed.
   void TurnedAway();
   // The peer sent `bytes`. False: the connection ends, and its bytes are not used.
@@ -73,6 +78,7 @@ class Intake {
   // Guarded by mutex_:
   IntakeLimits limits_;
   Connections connections_;
+  std::set<std::uint64_t> overlooked_;  // cookies of listening sockets
   std::uint64_t held_ = 0;
   std::size_t large_ = 0;  // connections with kLargeBytes
   SteadyTime swept_{};

@@ -26,10 +26,10 @@ class IntakeDirectTest : public ::testing::Test {
   }
   void TearDown() override { Intake::Process().Close(); }
 
-  static Accepted Accept() {
+  static Accepted Accept(int listener = -1) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-    EXPECT_TRUE(Intake::Process().Accepted(ends[0]));
+    EXPECT_TRUE(Intake::Process().Accepted(ends[0], listener));
     return {UniqueFd(ends[0]), UniqueFd(ends[1])};
   }
   // As if the peer had sent a greeting and a frame of `size` bytes that nobody has read yet.
@@ -46,6 +46,17 @@ class IntakeDirectTest : public ::testing::Test {
     return ::recv(connection.peer.get(), &byte, 1, MSG_DONTWAIT) == 0;
   }
 };
+
+TEST_F(IntakeDirectTest, WhatAnotherServerAcceptsIsItsOwn) {
+  const UniqueFd theirs(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Intake::Process().Overlook(theirs.get());
+  const ByteSpan request = AsBytes(std::string_view("GET / HTTP/1.1\r\n\r\n and more of it"));
+  const Accepted browser = Accept(theirs.get());
+  EXPECT_TRUE(Intake::Process().Admit(browser.ours.get(), request));
+  const UniqueFd ours(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Accepted lost = Accept(ours.get());
+  EXPECT_FALSE(Intake::Process().Admit(lost.ours.get(), request));
+}
 
 TEST_F(IntakeDirectTest, WhoGoesBeyondTheLimitsIsHungUpOnAtOnce) {
   const Accepted stranger = Accept();

@@ -49,7 +49,7 @@ int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
     errno = fd >= 0 ? ECONNABORTED : error;
     return -1;
   }
-  if (fd < 0 || Intake::Process().Accepted(fd)) return fd;
+  if (fd < 0 || Intake::Process().Accepted(fd, listener)) return fd;
   ::close(fd);
   errno = ECONNABORTED;  // ZeroMQ accepts the next one
   return -1;

@@ -233,7 +233,7 @@ TEST_F(IntakeTest, LegalFramesFitWhateverTheMemoryIs) {
 
 TEST_F(IntakeTest, WithoutACookieAConnectionIsNotWatched) {
   const UniqueFd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));  // has none
-  EXPECT_TRUE(Intake::Process().Accepted(file.get()));
+  EXPECT_TRUE(Intake::Process().Accepted(file.get(), -1));
   EXPECT_TRUE(Intake::Process().Admit(file.get(), AsBytes("GET / HTTP/1.1")));
 }
 

@@ -36,7 +36,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("the source binds, half of the data fits", 2, 0.5, 12e6, (880, 440)),
+    Setting("the source binds, half of the data fits", 2, 0.5, 12e6, (2000, 1000)),
     Setting("the source binds, no cache", 2, 0, 16e6, (660, 330)),
     Setting("cores bind, no cache", 0.8, 0, 0, (2000, 1000)),
     Setting("cores and source, three quarters fit", 0.8, 0.75, 20e6, (2000, 1000)),

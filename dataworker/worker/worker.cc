@@ -204,7 +204,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   HR_TRY(coordinator_,
          CoordinatorLink::Open(
              reactor_, options.coordinator, info_, token,
-             {.load = [this] { return Load(); },
+             {.load = [this] { return last_load_ = Load(); },
               .on_registered = [](WorkerId) {},
               .on_drain = [this] { Leave(kDrainPatience); },
               .on_directive =
@@ -261,6 +261,15 @@ wire::WorkerHeartbeat Worker::Load() {
   beat.cpu_seconds = surroundings_.cpu_seconds(service_->pids()) + service_->lanes_cpu_seconds();
   beat.dropped = service_->Dropped();
   return beat;
+}
+
+wire::WorkerStatus Worker::Describe() const {
+  wire::WorkerStatus status;
+  status.info = info_;
+  status.info.worker = id();
+  status.state = leaving_ ? "draining" : id().valid() ? "ready" : "waiting";
+  status.last = last_load_;
+  return status;
 }
 
 void Worker::Leave(Duration patience) {

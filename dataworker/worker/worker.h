@@ -66,6 +66,8 @@ class Worker {
   [[nodiscard]] std::uint64_t directives() const {
     return coordinator_ ? coordinator_->directives() : 0;
   }
+  // What it told the coordinator last, and whether it serves; `state` is "waiting" until it is registered.
+  [[nodiscard]] wire::WorkerStatus Describe() const;
   [[nodiscard]] CacheStats cache_stats() const { return cache_->Stats(); }
   [[nodiscard]] const SourceReads& reads() const { return *reads_; }
   [[nodiscard]] const PeerCache& peers() const { return *peers_; }
@@ -101,6 +103,7 @@ class Worker {
   std::unique_ptr<DataService> service_;
   std::unique_ptr<net::DescriptorWatch> descriptors_;
   std::unique_ptr<CoordinatorLink> coordinator_;  // none in tests without a coordinator
+  wire::WorkerHeartbeat last_load_;
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   net::TimerId leave_timer_ = 0;  // 0: none
   SteadyTime leave_until_{};

@@ -23,6 +23,8 @@
 #include "dataworker/worker/worker.h"
 #include "net/exposure.h"
 #include "net/keyring.h"
+#include "web/metrics_text.h"
+#include "web/status_server.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -56,6 +58,24 @@ Result<UniqueFd> ProcessEnd(std::int64_t pid) {
 
 bool UsesTcp(const WorkerOptions& options) {
   return options.coordinator.starts_with("tcp://") || options.listen.starts_with("tcp://");
+}
+
+Result<std::unique_ptr<web::StatusServer>> ServeStatus(net::Reactor& reactor,
+                                                       const WorkerOptions& options,
+                                                       const Worker& worker) {
+  web::StatusSource source;
+  source.metrics = [&worker]() -> std::function<std::string()> {
+    return [now = worker.Describe()] { return web::WorkerMetricsText(now); };
+  };
+  source.not_ready = [&worker]() -> std::string {
+    const std::string state = worker.Describe().state;
+    return state == "ready" ? "" : state == "waiting" ? "no coordinator has answered" : state;
+  };
+  HR_TRY(auto server,
+         web::StatusServer::Start(reactor, {options.http_address, options.http_token_file},
+                                  std::move(source)));
+  LogInfo("metrics and health at http://" + server->address());
+  return server;
 }
 
 }  // namespace
@@ -114,6 +134,12 @@ int WorkerMain(const WorkerOptions& options) {
     (*reactor)->Stop();
   });
   if (!worker.ok()) return Complain(worker.status());
+  std::unique_ptr<web::StatusServer> status_server;
+  if (!options.http_address.empty()) {
+    auto started = ServeStatus(**reactor, options, **worker);
+    if (!started.ok()) return Complain(started.status());
+    status_server = std::move(started).value();
+  }
   (*reactor)->WatchFd(signals->get(), [&] {
     signalfd_siginfo info;
     while (::read(signals->get(), &info, sizeof(info)) == sizeof(info)) {
@@ -129,6 +155,7 @@ int WorkerMain(const WorkerOptions& options) {
     });
   }
   const Status ran = (*reactor)->Run();
+  status_server.reset();
   (*worker).reset();
   if (!ran.ok()) return Complain(ran);
   // Infeasible: the host has another worker, so a local one is not needed.

@@ -48,6 +48,8 @@ struct WorkerOptions {
   // stages. 0: what the host or the container allows, less a part for others.
   std::uint64_t memory_bytes = 0;
   Quotas quotas = {};
+  // Where it answers HTTP, and the file of the word that requests bring: web::HttpOptions. Empty: nowhere.
+  std::string http_address, http_token_file;
   // Files are read only below these directories, after links are followed, and objects only below those
   // that are bases ("s3://bucket/prefix"); none: anywhere. This binds native plans, and Python stages
   // where ConfineStages can.

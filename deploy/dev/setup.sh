@@ -10,12 +10,12 @@ debian_packages() {
       echo ca-certificates cmake ninja-build g++ pkg-config ccache binutils
       echo libzmq3-dev cppzmq-dev libflatbuffers-dev flatbuffers-compiler
       echo libjpeg62-turbo-dev libpng-dev libdeflate-dev zlib1g-dev libtbb-dev libxxhash-dev libsodium-dev libseccomp-dev libsqlite3-dev
-      echo libcurl4-openssl-dev
+      echo libcurl4-openssl-dev libmicrohttpd-dev
       echo libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
       echo libgtest-dev libgmock-dev libopencv-core-dev libopencv-imgproc-dev
       echo python3 python3-dev python3-venv patchelf
       ;;
-    test) echo iproute2 nginx openssl ;;
+    test) echo iproute2 nginx openssl prometheus ;; # prometheus: promtool
     # Stores that speak S3, and a clock that is wrong (tests/support/servers).
     servers)
       echo radosgw ceph-mon ceph-osd ceph-common faketime

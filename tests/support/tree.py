@@ -11,6 +11,7 @@ CODE_FOLDERS = (
     "eviction",
     "schemas",
     "net",
+    "web",
     "ops",
     "dataworker",
     "trainer_client",

@@ -1,4 +1,4 @@
-#include "cli/metrics_text.h"
+#include "web/metrics_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "schemas/wire/data.h"
 
-namespace headrace::cli {
+namespace headrace::web {
 namespace {
 
 using testing::HasSubstr;
@@ -162,4 +162,4 @@ TEST(MetricsTable, ReferencePageIsUpToDate) {
 }
 
 }  // namespace
-}  // namespace headrace::cli
+}  // namespace headrace::web

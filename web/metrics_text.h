@@ -4,7 +4,7 @@
 
 #include "schemas/wire/control.h"
 
-namespace headrace::cli {
+namespace headrace::web {
 
 // The state of a cluster in Prometheus' text format, version 0.0.4, with the metrics of
 // base/metrics.h and an `_info` line for each job and worker. Pure.
@@ -16,7 +16,10 @@ namespace headrace::cli {
 // https://prometheus.io/docs/instrumenting/exposition_formats/
 [[nodiscard]] std::string MetricsText(const wire::ClusterStatus& now);
 
+// The same of one worker: the lines that it has in the whole text.
+[[nodiscard]] std::string WorkerMetricsText(const wire::WorkerStatus& worker);
+
 // docs/reference/metrics.md: every metric with its name, unit, kind, owner and help.
 [[nodiscard]] std::string MetricsPage();
 
-}  // namespace headrace::cli
+}  // namespace headrace::web

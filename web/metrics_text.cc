@@ -1,17 +1,17 @@
-#include "cli/metrics_text.h"
+#include "web/metrics_text.h"
 
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "cli/dataset_orders.h"
-#include "cli/text.h"
+#include "base/plain_text.h"
 
-namespace headrace::cli {
+namespace headrace::web {
 namespace {
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
@@ -59,6 +59,14 @@ template <typename T>
 std::string ShownNumber(const Metric& metric, T value) {
   if (std::is_integral_v<T> && ShownName(metric) == metric.name) return Number(value);
   return Number(ShownValue(metric, static_cast<double>(value)));
+}
+
+// Control characters would steer a terminal.
+std::string Plain(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
 }
 
 // In quotes. One label that is no UTF-8, or has another escape than \\ and \", would spoil the
@@ -116,9 +124,10 @@ std::string Family(const Owner& owner, Each each) {
 
 std::string Id(std::int64_t value) { return std::to_string(value); }
 
-std::string Infos(const wire::ClusterStatus& now) {
+std::string InfosOf(std::span<const wire::JobStatus> of_jobs,
+                    std::span<const wire::WorkerStatus> of_workers) {
   std::string jobs, workers;
-  for (const wire::JobStatus& job : now.jobs) {
+  for (const wire::JobStatus& job : of_jobs) {
     jobs += "headrace_job_info" +
             LabelText({{"job_id", Id(job.job.value)},
                        {"name", job.name},
@@ -130,13 +139,13 @@ std::string Infos(const wire::ClusterStatus& now) {
                        {"state", job.state}}) +
             " 1\n";
   }
-  for (const wire::WorkerStatus& worker : now.workers) {
+  for (const wire::WorkerStatus& worker : of_workers) {
     workers += "headrace_worker_info" +
                LabelText({{"worker_id", Id(worker.info.worker.value)},
                           {"hostname", worker.info.host.hostname},
                           {"pid", Id(worker.info.host.pid)},
                           {"version", worker.info.version},
-                          {"cores", Format("%g", worker.info.usable_cores())},
+                          {"cores", Number(worker.info.usable_cores())},
                           {"state", worker.state}}) +
                " 1\n";
   }
@@ -159,6 +168,23 @@ std::string Rows(const Owner& owner) {
   return text;
 }
 
+std::string WorkersText(std::span<const wire::WorkerStatus> all) {
+  const auto workers = [&](const auto& line) {
+    for (const wire::WorkerStatus& worker : all) {
+      line(worker.last, Labels{{"worker_id", Id(worker.info.worker.value)}});
+    }
+  };
+  const auto usages = [&](const auto& line) {
+    for (const wire::WorkerStatus& worker : all) {
+      for (const wire::JobUsage& usage : worker.last.usage) {
+        line(usage,
+             Labels{{"worker_id", Id(worker.info.worker.value)}, {"job_id", Id(usage.job.value)}});
+      }
+    }
+  };
+  return Family<wire::WorkerHeartbeat>(kWorker, workers) + Family<wire::JobUsage>(kUsage, usages);
+}
+
 }  // namespace
 
 std::string MetricsText(const wire::ClusterStatus& now) {
@@ -173,28 +199,18 @@ std::string MetricsText(const wire::ClusterStatus& now) {
       }
     }
   };
-  const auto workers = [&](const auto& line) {
-    for (const wire::WorkerStatus& worker : now.workers) {
-      line(worker.last, Labels{{"worker_id", Id(worker.info.worker.value)}});
-    }
-  };
-  const auto usages = [&](const auto& line) {
-    for (const wire::WorkerStatus& worker : now.workers) {
-      for (const wire::JobUsage& usage : worker.last.usage) {
-        line(usage,
-             Labels{{"worker_id", Id(worker.info.worker.value)}, {"job_id", Id(usage.job.value)}});
-      }
-    }
-  };
   const auto datasets = [&](const auto& line) {
     for (const wire::DatasetStatus& dataset : now.datasets) {
-      line(dataset, Labels{{"dataset", DatasetHashText(dataset.dataset)}, {"name", dataset.name}});
+      line(dataset, Labels{{"dataset", HexText(dataset.dataset)}, {"name", dataset.name}});
     }
   };
-  return Family<wire::ClusterStatus>(kCluster, cluster) + Infos(now) +
+  return Family<wire::ClusterStatus>(kCluster, cluster) + InfosOf(now.jobs, now.workers) +
          Family<wire::JobStatus>(kJob, jobs) + Family<wire::SessionLoad>(kSession, sessions) +
-         Family<wire::WorkerHeartbeat>(kWorker, workers) + Family<wire::JobUsage>(kUsage, usages) +
-         Family<wire::DatasetStatus>(kDataset, datasets);
+         WorkersText(now.workers) + Family<wire::DatasetStatus>(kDataset, datasets);
+}
+
+std::string WorkerMetricsText(const wire::WorkerStatus& worker) {
+  return InfosOf({}, {&worker, 1}) + WorkersText({&worker, 1});
 }
 
 std::string MetricsPage() {
@@ -203,7 +219,9 @@ std::string MetricsPage() {
            " |\n";
   };
   return "# Metrics\n\nGenerated from `base/metrics.h`; see [how to add one]"
-         "(../howto/add-metric.md). `headrace metrics` prints them in Prometheus' text format. "
+         "(../howto/add-metric.md). `headrace metrics` prints them in Prometheus' text format, and "
+         "`--http` "
+         "of a coordinator and a worker serves them. "
          "`headrace jobs --json` and `headrace workers --json` show them without `headrace_`, the "
          "owner and `_total`.\n" +
          Rows<wire::ClusterStatus>(kCluster) + info("job", kJobInfo) + info("worker", kWorkerInfo) +
@@ -212,4 +230,4 @@ std::string MetricsPage() {
          Rows<wire::DatasetStatus>(kDataset);
 }
 
-}  // namespace headrace::cli
+}  // namespace headrace::web
