@@ -17,7 +17,7 @@ endif()
 add_library(headrace_compile INTERFACE)
 target_include_directories(headrace_compile INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(headrace_compile INTERFACE
-  -Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  -Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${HEADRACE_WERROR}>:-Werror>
   # Results must not depend on whether a compiler fuses a multiply and an add.
   -ffp-contract=off)
 if(HEADRACE_SANITIZE)

@@ -11,6 +11,7 @@ source_digest() {
 pip_build() {
   CMAKE_BUILD_PARALLEL_LEVEL=$JOBS pip_install -v --no-build-isolation --no-deps --force-reinstall \
     --config-settings cmake.define.HEADRACE_TESTS=ON \
+    --config-settings cmake.define.HEADRACE_WERROR=ON \
     --config-settings "build.targets=headrace;headrace_python;headrace_images" . || return
   # A file that left the package must leave .venv too, and what was installed must work.
   .venv/bin/headrace --version && "$PYTHON" -c 'import headrace'
