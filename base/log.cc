@@ -49,26 +49,51 @@ std::shared_ptr<spdlog::logger>& Logger() {
   return logger;
 }
 
+bool as_json = false;  // set before threads start
+
+// `text` without control characters, as a part of a JSON string.
+std::string JsonText(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+void Write(spdlog::level::level_enum level, std::string_view line) {
+  if (as_json) {
+    Logger()->log(level, "{}", JsonText(line));
+  } else {
+    Logger()->log(level, "{}", line);
+  }
+}
+
 }  // namespace
 
 void InitLog(std::string_view process_name, LogLevel default_level) {
   LogLevel level = default_level;
   if (const char* text = std::getenv("HEADRACE_LOG")) level = LevelFromText(text, level);
   Logger()->set_level(ToSpdlog(level));
-  Logger()->set_pattern(std::string("%Y-%m-%dT%H:%M:%S.%e %L ") + std::string(process_name) +
-                        " %v");
+  const char* const format = std::getenv("HEADRACE_LOG_FORMAT");
+  as_json = format != nullptr && std::string_view(format) == "json";
+  const std::string process(process_name);
+  Logger()->set_pattern(as_json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","process":")" +
+                                      process + R"(","message":"%v"})"
+                                : "%Y-%m-%dT%H:%M:%S.%e %L " + process + " %v");
 }
 
 void Log(LogLevel level, std::string_view line) {
   if (IsPlainText(line)) {
-    Logger()->log(ToSpdlog(level), "{}", line);
+    Write(ToSpdlog(level), line);
   } else {  // a file's or a peer's name is in it
-    Logger()->log(ToSpdlog(level), "{}", PlainText(line));
+    Write(ToSpdlog(level), PlainText(line));
   }
 }
 
 void CheckFailed(const char* file, int line, const char* expression) {
-  Logger()->critical("{}:{}: check failed: {}", file, line, expression);
+  Write(spdlog::level::critical,
+        std::string(file) + ":" + std::to_string(line) + ": check failed: " + expression);
   Logger()->flush();
   std::abort();
 }

@@ -8,7 +8,8 @@ namespace headrace {
 enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
 
 // Sets the process's name in log lines, and the level. HEADRACE_LOG (debug|info|warning|error|off)
-// overrides the level. Lines go to stderr. Call once, before threads start.
+// overrides the level. Lines go to stderr: as text, or with HEADRACE_LOG_FORMAT=json as one JSON object each,
+// {"time", "level", "process", "message"}. Call once, before threads start.
 void InitLog(std::string_view process_name, LogLevel default_level);
 
 // Writes one structured line: "message key=value key=value". Stays one line whatever is in it: see

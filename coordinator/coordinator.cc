@@ -19,6 +19,7 @@
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
+#include "coordinator/story.h"
 #include "net/descriptor_watch.h"
 #include "net/exposure.h"
 
@@ -41,9 +42,9 @@ std::string LocalEndpoint(std::string endpoint) {
   return endpoint;
 }
 
-// Logs what PoolGrowth says; nothing if it was said before.
-void Say(const std::string& complaint) {
-  if (!complaint.empty()) LogWarning(complaint);
+// Logs what PoolGrowth or StoryOf says, which may be nothing.
+void Say(const std::string& line, LogLevel level = LogLevel::kWarning) {
+  if (!line.empty()) Log(level, line);
 }
 
 Status UnknownPolicy(const PolicyRegistry& policies, const std::string& name) {
@@ -227,6 +228,7 @@ class CoordinatorImpl final : public Coordinator {
     Decision decision = Step(rules_, state_, event, now);
     std::vector<Update> durable;
     for (Update& update : decision.updates) {
+      Say(StoryOf(state_, update, now.wall_ms), LogLevel::kInfo);
       const Status applied = state_.Apply(update);
       HR_CHECK(applied.ok());
       Tell(update);
@@ -283,8 +285,6 @@ class CoordinatorImpl final : public Coordinator {
       if (IsMember(added->info.worker)) {
         if (const std::string news = growth_.Came(); !news.empty()) LogInfo(news);
       }
-      LogInfo("worker " + std::to_string(added->info.worker.value) + " on " +
-              added->info.host.hostname + " is ready");
     } else if (const auto* removed = std::get_if<RemoveWorker>(&update)) {
       pool_->Left(removed->worker);
       workers_.erase(removed->worker);
