@@ -29,6 +29,7 @@ void AddCache(CLI::App& app, Action& chosen);
 void AddDatasets(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddMetrics(CLI::App& app, Action& chosen);
+void AddCompletion(CLI::App& app, Action& chosen);
 void AddKeysCommand(CLI::App& app, Action& chosen);
 void AddSimulate(CLI::App& app, Action& chosen);
 

@@ -3,12 +3,54 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/program.h"
+#include "cli/suggest.h"
 #include "dataworker/stage/confine/stage_process.h"
+
+namespace {
+
+// What to say where a subcommand or an option is none that there is; empty: they all are.
+std::string WrongWord(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  std::string path = "headrace";
+  bool is_value = false;  // of the option before it
+  for (const std::string& word : words) {
+    if (std::exchange(is_value, false)) continue;
+    const bool option = word.starts_with("--");
+    const std::string name = word.substr(0, word.find('='));
+    std::vector<std::string> known;
+    if (option) {
+      for (const CLI::Option* each : at->get_options()) {
+        for (const std::string& one : each->get_lnames()) known.push_back("--" + one);
+        if (each->check_lname(name.substr(2))) {
+          is_value = name == word && each->get_items_expected_min() > 0;
+        }
+      }
+    } else {
+      for (const CLI::App* sub : at->get_subcommands([](const CLI::App*) { return true; })) {
+        known.push_back(sub->get_name());
+      }
+      if (known.empty()) continue;  // an argument
+    }
+    if (std::ranges::find(known, name) == known.end()) {
+      const std::string meant = headrace::cli::Nearest(name, known);
+      return (option ? "no option " : "no subcommand ") + name +
+             (meant.empty() ? "; see " : "; did you mean " + meant + "? See ") + path + " --help";
+    }
+    if (!option) {
+      at = at->get_subcommand(word);
+      path += " " + word;
+    }
+  }
+  return "";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   namespace dataworker = headrace::dataworker;
@@ -60,14 +102,20 @@ int main(int argc, char** argv) {
   headrace::cli::AddMetrics(app, chosen);
   headrace::cli::AddKeysCommand(app, chosen);
   headrace::cli::AddSimulate(app, chosen);
+  headrace::cli::AddCompletion(app, chosen);
+  std::vector<std::string> words;
   // The parser reports with exceptions; they stop here.
   try {
+    words = arguments;
     std::reverse(arguments.begin(), arguments.end());  // the order that the parser wants
     app.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "headrace: " << error.what() << "; see headrace --help\n";
+    const std::string wrong = WrongWord(app, words);
+    std::cerr << "headrace: "
+              << (wrong.empty() ? error.what() + std::string("; see headrace --help") : wrong)
+              << "\n";
     return 2;
   }
   return chosen();

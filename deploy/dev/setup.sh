@@ -15,7 +15,7 @@ debian_packages() {
       echo libgtest-dev libgmock-dev libopencv-core-dev libopencv-imgproc-dev
       echo python3 python3-dev python3-venv patchelf
       ;;
-    test) echo iproute2 nginx openssl prometheus ;; # prometheus: promtool
+    test) echo iproute2 nginx openssl prometheus zsh fish ;; # prometheus: promtool
     # Stores that speak S3, and a clock that is wrong (tests/support/servers).
     servers)
       echo radosgw ceph-mon ceph-osd ceph-common faketime
