@@ -30,6 +30,7 @@ void AddDatasets(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddMetrics(CLI::App& app, Action& chosen);
 void AddCompletion(CLI::App& app, Action& chosen);
+void AddDoctor(CLI::App& app, Action& chosen);
 void AddKeysCommand(CLI::App& app, Action& chosen);
 void AddSimulate(CLI::App& app, Action& chosen);
 

@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   headrace::cli::AddDatasets(app, chosen);
   headrace::cli::AddTop(app, chosen);
   headrace::cli::AddMetrics(app, chosen);
+  headrace::cli::AddDoctor(app, chosen);
   headrace::cli::AddKeysCommand(app, chosen);
   headrace::cli::AddSimulate(app, chosen);
   headrace::cli::AddCompletion(app, chosen);
