@@ -60,6 +60,77 @@ TEST(JobMeter, ATotalThatFallsIsNoGrowth) {
   EXPECT_NEAR(meter.rate(), 1000, 1e-9);
 }
 
+// What the controller is told beside the terms: batches, the buffer and the use of cores. A word that
+// the use of cores speaks against is believed up to twice that use.
+TEST(JobMeter, UseOfCoresBoundsWhatAClientSays) {
+  for (const bool honest : {true, false}) {
+    JobMeter meter;
+    Session session;
+    for (int period = 0; period < 60; ++period) {
+      session.Run(100, honest ? 1 : 0.1, 0, 0, 0, 0.01);
+      session.load.batches += 10;
+      meter.Report({session.load});
+      meter.ReportUsed(0.6);  // by two workers
+      meter.ReportUsed(0.4);
+      meter.EndPeriod(16);
+    }
+    EXPECT_NEAR(meter.demand().cores, honest ? 1 : 2, 0.02);
+  }
+}
+
+// Twelve batches a second for two seconds, then four seconds without any. The client says how long a
+// step took when it has ended. With a buffer for a burst, the mean is enough.
+TEST(JobMeter, ABurstThatIsBufferedNeedsTheMean) {
+  for (const std::uint64_t window : {0U, 24U}) {
+    JobMeter meter;
+    Session session;
+    session.load.window_batches = session.load.ready_batches = window;
+    for (int period = 0; period < 360; ++period) {
+      if (period % 6 < 2) {
+        session.Run(120, period > 0 && period % 6 == 0 ? 5 : 1, 0, 0, 0, 0.01);
+        session.load.batches += 12;
+      }
+      meter.Report({session.load});
+      meter.EndPeriod(16);
+    }
+    EXPECT_NEAR(meter.demand().cores, window > 0 ? 0.4 : 1.15, window > 0 ? 0.01 : 0.06);
+  }
+}
+
+TEST(JobMeter, FewBatchesAreNoEstimate) {
+  JobMeter meter;
+  Session session;
+  for (int period = 0; period < 4; ++period) {
+    EXPECT_FALSE(meter.demand().known);
+    session.Run(64, 1, 0, 0, 0, 0.01);
+    session.load.batches += 2;
+    meter.Report({session.load});
+    meter.EndPeriod(16);
+  }
+  EXPECT_NEAR(meter.demand().cores, 0.64, 1e-3);
+}
+
+TEST(JobMeter, KnowsWhatCameAndWhatIsToCome) {
+  JobMeter meter;
+  EXPECT_EQ(meter.remaining(), kUnlimited);
+  Session train, other;
+  other.load.session = SessionId(8);
+  train.Run(100, 1, 0, 0, 0, 0.01);
+  other.Run(10, 1, 0, 0, 0, 0.01);
+  meter.Report({train.load, other.load});
+  EXPECT_EQ(meter.remaining(), kUnlimited);
+  train.load.remaining_samples = 900;
+  meter.Report({train.load, other.load});
+  EXPECT_EQ(meter.remaining(), 900) << "as far as it is known";
+  other.load.remaining_samples = 50;
+  meter.Report({train.load, other.load});
+  EXPECT_EQ(meter.remaining(), 950);
+  EXPECT_EQ(meter.received(), 110);
+  meter.Report({train.load});
+  EXPECT_EQ(meter.remaining(), 900) << "a loader that is closed takes nothing more";
+  EXPECT_EQ(meter.received(), 110);
+}
+
 TEST(JobMeter, SessionsAddUp) {
   JobMeter meter;
   Session a, b;
