@@ -59,7 +59,7 @@ TEST_F(LinksOfMessages, BoundGrantsAndAreSaid) {
   Worker("farther", 16, 126'000'000);
   const wire::JobOpened job = Job(0);
   cluster_.Send(wire::OpenSession{2, job.job, SessionId(9), SmallPlan()});
-  for (int second = 0; second < 4; ++second) Train(job);
+  for (int second = 0; second < 10; ++second) Train(job);
   // 630 kB count for each sample: 200 samples/s, two cores' worth, of each worker.
   EXPECT_NEAR(Granted(job.job), 4, 0.01);
   const wire::ClusterStatus status = cluster_.Status();
@@ -75,7 +75,7 @@ TEST_F(LinksOfMessages, TheProgramsOwnLinkBindsAndItsRackComesFirst) {
   const WorkerId far = Worker("far", 16, 0);
   const wire::JobOpened job = Job(63'000'000);
   cluster_.Send(wire::OpenSession{2, job.job, SessionId(9), SmallPlan()});
-  for (int second = 0; second < 4; ++second) Train(job);
+  for (int second = 0; second < 10; ++second) Train(job);
   EXPECT_NEAR(Granted(job.job), 1, 0.01);
   EXPECT_TRUE(cluster_.state.FindJob(job.job)->leases.contains(far));
   EXPECT_THAT(cluster_.Status().jobs[0].advice,

@@ -34,7 +34,7 @@ void Controller::Gather(const Sample& period, const Terms& measured) {
   sums.granted_cores += period.granted_cores;
   sums.used_cores += period.used_cores;
   sums.batches += period.batches;
-  sums.hit = period.hit;
+  if (period.samples > 0) sums.hit = period.hit;
   sums.buffer = period.buffer;
   sums.ready = period.ready;
   open_.costs.hit_cost += period.samples * measured.hit_cost;
@@ -137,9 +137,9 @@ Move Controller::Provide(const Sample& point) {
   }
   const bool known = std::exchange(demand_.known, true);
   const double change = demand_.cores > 0 ? cores / demand_.cores - 1 : cores;
-  if (known && std::abs(change) < options_.least_move) return Move::kHold;
   demand_.terms = terms;
   demand_.cores = cores;
+  if (known && std::abs(change) < options_.least_move) return Move::kHold;
   trial_.reset();
   provided_ = unexplained_ = 0;
   return known && change < 0 ? Move::kShrink : Move::kGrow;

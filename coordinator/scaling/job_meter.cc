@@ -168,6 +168,8 @@ Move JobMeter::EndPeriod(double granted_cores, double seconds) {
   if (times_.all() > 0) rate_ = period_.samples / times_.all();
   if (times_.step > 0) measured_.ready_rate = period_.samples / times_.step;
 
+  recent_.Add({times_, period_.samples, period_.hits, reads}, granted_cores);
+
   Sample sample;
   sample.samples = period_.samples;
   sample.step_s = times_.step;

@@ -7,23 +7,11 @@
 #include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
 #include "coordinator/scaling/controller.h"
+#include "coordinator/scaling/recent_periods.h"
 #include "coordinator/scaling/sent_bytes.h"
 #include "schemas/wire/control.h"
 
 namespace headrace::coordinator {
-
-// Where a trainer's time went, in seconds. All but `step` are waiting in next(). If the device's
-// idle time is known, only waiting while it was idle counts; the rest is `step`.
-struct TimeShares {
-  double step = 0;
-  double sampler = 0, source = 0, compute = 0, python = 0, queue = 0, network = 0, copy = 0;
-  double limited = 0;  // part of the waiting: held back by a limit of the source
-
-  [[nodiscard]] double wait() const {
-    return sampler + source + compute + python + queue + network + copy;
-  }
-  [[nodiscard]] double all() const { return step + wait(); }
-};
 
 // What a job's reads at its source take, of late. A sample may be missing in the decoded cache and be
 // there as encoded bytes: then it is a miss, and no read.
@@ -64,6 +52,7 @@ class JobMeter {
   [[nodiscard]] const SentBytes& sent() const { return sent_; }
   [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
   [[nodiscard]] const TimeShares& times() const { return times_; }  // times of the last period
+  [[nodiscard]] const RecentPeriods& recent() const { return recent_; }  // for what people are told
   // Samples that were delivered since counting began, in all of its sessions.
   [[nodiscard]] double received() const { return received_; }
   // Samples that the trainer will still take; kUnlimited: not known.
@@ -88,6 +77,7 @@ class JobMeter {
   double used_ = 0, seconds_ = 0;  // CPU time, and time, of period_
   double buffer_ = 0, ready_ = 0;  // samples, of the sessions with samples in the last report
   double received_ = 0;
+  RecentPeriods recent_;
   bool reported_ = false;
   Totals decayed_;  // for the costs
   Terms measured_;

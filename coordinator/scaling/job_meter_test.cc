@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "coordinator/scaling/advice.h"
+#include "coordinator/scaling/test_loads.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -249,8 +252,7 @@ TEST(Advice, SaysItInASentence) {
   load.wait_copy_ns = Ns(0.03);
   load.miss_samples = 590;
   load.miss_cpu_ns = Ns(5.9);
-  meter.Report({load});
-  meter.EndPeriod(5.9);
+  ReportPeriods(meter, load, 5.9);
   // 1000/s need 9.8 cores of 10 ms a sample; 5.9 are there. Network and copy take 0.11 s for 590
   // samples, or 0.19 ms a sample beside its 1 ms.
   EXPECT_EQ(Advice(meter, 5.9),
@@ -261,8 +263,7 @@ TEST(Advice, ABottleneckOfTheTrainerIsNoneOfOurs) {
   JobMeter meter;
   Session session;
   session.Run(100, 1, 0.005, 0, 0, 0.01);
-  meter.Report({session.load});
-  meter.EndPeriod(5);
+  ReportPeriods(meter, session.load, 5);
   EXPECT_EQ(Advice(meter, 5), "waits 0%: the trainer is the bottleneck");
 }
 
@@ -277,9 +278,7 @@ std::string AdviceOnAWait(std::uint64_t wire::SessionLoad::*wait, double limited
   load.stall_ns = load.*wait = Ns(0.5);
   load.miss_samples = 100;
   load.miss_cpu_ns = Ns(0.1);
-  meter.Report({load});
-  meter.ReportLimited(limited);
-  meter.EndPeriod(5);
+  ReportPeriods(meter, load, 5, limited);
   return Advice(meter, 5);
 }
 
@@ -294,6 +293,57 @@ TEST(Advice, ALimitOfTheSourceIsSaidAndNotCuredByCores) {
 }
 
 TEST(Advice, NothingIsSaidBeforeAnythingIsKnown) { EXPECT_EQ(Advice(JobMeter{}, 4), ""); }
+
+TEST(Advice, IsSilentWhileItCannotKnow) {
+  JobMeter meter;
+  Session session;
+  const auto second = [&](double granted) {
+    session.Run(100, 0.5, 0.5, 0, 0, 0.01);
+    meter.Report({session.load});
+    meter.EndPeriod(granted);
+    return Advice(meter, granted);
+  };
+  for (int period = 1; period < 5; ++period) EXPECT_EQ(second(1), "");
+  EXPECT_EQ(second(1), "waits 50%: 50% decode; 1 more core would cut it to 0%");
+  EXPECT_EQ(Advice(meter, 2), "")
+      << "its grant has changed: what was measured says nothing about it";
+  for (int period = 1; period < 5; ++period) EXPECT_EQ(second(2), "");
+  EXPECT_NE(second(2), "");
+}
+
+// Speeds and costs that vary by a fifth from second to second: whatever is said within ten seconds does
+// not contradict itself, and the true number is always in the range.
+TEST(Advice, RangesDoNotContradictEachOther) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    std::normal_distribution<double> error(0, 0.2);
+    JobMeter meter;
+    Session session;
+    std::vector<Prediction> said;
+    for (int period = 0; period < 120; ++period) {
+      // It takes 1,000 samples/s of 10 ms each, and has 4 cores.
+      const double g = 1000 * std::clamp(1 + error(rng), 0.5, 2.0);
+      const double cost = 0.01 * std::clamp(1 + error(rng), 0.5, 2.0);
+      const double rate = std::min(g, 4 / cost);
+      session.Run(rate, rate / g, 1 - rate / g, 0, 0, cost);
+      meter.Report({session.load});
+      meter.EndPeriod(4);
+      if (!meter.recent().Tell(4)) continue;
+      said.push_back(PredictCoresOfLate(meter, 4));
+      EXPECT_LE(said.back().least, said.back().cores);
+      EXPECT_GE(said.back().most, said.back().cores);
+      EXPECT_LE(said.back().least, 6);
+      EXPECT_GE(said.back().most, 6);
+      EXPECT_LE(said.back().most - said.back().least, 12);
+      for (std::size_t back = 1; back <= 10 && back < said.size(); ++back) {
+        const Prediction& before = said[said.size() - 1 - back];
+        EXPECT_LE(before.least, said.back().most);
+        EXPECT_GE(before.most, said.back().least);
+      }
+    }
+  }
+}
 
 // A batch may take more than one period, and its wait is reported when it has come.
 TEST(JobMeter, ALimitThatHoldsABatchBackForLongCountsForAsLong) {
