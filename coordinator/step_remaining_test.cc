@@ -26,7 +26,7 @@ class RemainingWork : public testing::Test {
     m.info.host = {"far", "far", 1000, 6};
     m.info.cores = 4;
     m.info.version = cluster_.version;
-    cluster_.Ask<wire::WorkerRegistered>(m);
+    worker_ = cluster_.Ask<wire::WorkerRegistered>(m).worker;
   }
   Trainer Open(std::int64_t number, std::int64_t remaining) {
     wire::OpenJob open;
@@ -53,6 +53,7 @@ class RemainingWork : public testing::Test {
     cluster_.Send(wire::ConsumerHeartbeat{1, trainer.opened.job, trainer.opened.consumer, {load}});
   }
   void Second() {
+    cluster_.Heartbeat(worker_);
     cluster_.Advance(std::chrono::seconds(1));
     cluster_.Tick();
   }
@@ -62,6 +63,7 @@ class RemainingWork : public testing::Test {
 
   PolicyRegistry policies_;
   Cluster cluster_;
+  WorkerId worker_;
 };
 
 TEST_F(RemainingWork, OrdersJobsAndNotTheirArrival) {

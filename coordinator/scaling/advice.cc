@@ -14,7 +14,7 @@ namespace headrace::coordinator {
 namespace {
 
 constexpr double kLittle = 0.02;  // share of time that is not worth a core
-constexpr double kRounding = 1e-9;
+constexpr double kRounding = 1e-3;
 // A range goes so many times as far as the stretches of time differ from all of it.
 constexpr double kBeyondParts = 1.5;
 constexpr double kErrors = 2.5;  // standard errors, at least

@@ -13,7 +13,7 @@ constexpr std::size_t kOddOfSteps = 4;  // of so many points that are to show a 
 constexpr double kWaitOfNoise = 0.4;
 constexpr double kPause = 3;         // a point that is so many times slower than most has a pause
 constexpr double kPrecision = 1e-4;  // of a rate
-constexpr double kRounding = 1e-9;
+constexpr double kRateRounding = 1e-9;
 constexpr std::size_t kFewPoints = 4;  // with fewer, nothing is known about noise
 // Standard deviation over the median of absolute differences of two normal values.
 constexpr double kOfMedian = 1.4826 / 1.4142;
@@ -65,7 +65,8 @@ bool DemandWindow::IsEnough(const Works& works, double rate, double level, int r
     amount += work.amount;
     made += rate * work.step_s + std::min(rate * work.pause_s, work.buffer);
   }
-  return amount <= made * (1 + kRounding) && WaitShare(works, rate, level, rounds) <= kTolerated;
+  return amount <= made * (1 + kRateRounding) &&
+         WaitShare(works, rate, level, rounds) <= kTolerated;
 }
 
 double DemandWindow::WaitShare(const Works& works, double rate, double level, int rounds) {
