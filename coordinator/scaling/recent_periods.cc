@@ -6,7 +6,10 @@
 namespace headrace::coordinator {
 namespace {
 
-constexpr double kSame = 0.1;        // relative
+constexpr double kSame = 0.1;  // relative
+// A trainer with another speed by this factor, in so many periods, is another one for what is said.
+constexpr double kChange = 4;
+constexpr std::size_t kOfChange = 3;
 constexpr double kSameCores = 0.02;  // shares are rounded
 
 void AddTo(PeriodSum& sum, const PeriodSum& more) {
@@ -14,6 +17,17 @@ void AddTo(PeriodSum& sum, const PeriodSum& more) {
   sum.samples += more.samples;
   sum.hits += more.hits;
   sum.reads += more.reads;
+}
+
+// Whether a job does something else since the last few periods.
+bool HasChanged(const std::deque<PeriodSum>& periods) {
+  if (periods.size() < 2 * kOfChange) return false;
+  PeriodSum before, since;
+  for (std::size_t i = 0; i < periods.size(); ++i) {
+    AddTo(i + kOfChange < periods.size() ? before : since, periods[i]);
+  }
+  const double old = before.ready_rate(), now = since.ready_rate();
+  return std::max(old, now) > kChange * std::min(old, now);
 }
 
 }  // namespace
@@ -27,6 +41,7 @@ void RecentPeriods::Add(const PeriodSum& period, double granted_cores) {
   if (periods_.empty()) granted_ = granted_cores;
   periods_.push_back(period);
   if (periods_.size() > kMost) periods_.pop_front();
+  if (HasChanged(periods_)) periods_.erase(periods_.begin(), periods_.end() - kOfChange);
 }
 
 bool RecentPeriods::Tell(double granted_cores) const {

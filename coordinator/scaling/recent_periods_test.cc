@@ -42,16 +42,27 @@ TEST(RecentPeriods, TheErrorFallsWithTheirNumber) {
   EXPECT_NEAR(differ.Error(), 0.2 * std::sqrt(2.0 / 20), 1e-6);  // of both speeds
 }
 
+TEST(RecentPeriods, AJobThatDoesSomethingElseIsAnotherOne) {
+  RecentPeriods recent;
+  for (int i = 0; i < 10; ++i) recent.Add(Second(1000), 1);
+  recent.Add(Second(100), 1);
+  recent.Add(Second(100), 1);
+  EXPECT_TRUE(recent.Tell(1));
+  recent.Add(Second(100), 1);
+  EXPECT_FALSE(recent.Tell(1));
+  EXPECT_EQ(recent.Sum().ready_rate(), 200);
+}
+
 TEST(RecentPeriods, PartsAddUp) {
   RecentPeriods recent;
-  for (int i = 0; i < 30; ++i) recent.Add(Second(i), 1);
+  for (int i = 10; i < 40; ++i) recent.Add(Second(i), 1);
   const auto parts = recent.Parts();
   double samples = 0;
   for (const PeriodSum& part : parts) samples += part.samples;
   EXPECT_EQ(samples, recent.Sum().samples);
-  EXPECT_EQ(samples, 20 * 19.5);  // the last twenty
+  EXPECT_EQ(samples, 20 * 29.5);  // the last twenty
   EXPECT_LT(parts.front().samples, parts.back().samples);
-  EXPECT_NEAR(recent.Sum().ready_rate(), 39, 1e-9);
+  EXPECT_NEAR(recent.Sum().ready_rate(), 59, 1e-9);
 }
 
 }  // namespace
