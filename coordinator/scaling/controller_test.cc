@@ -113,6 +113,17 @@ TEST(Controller, StopsWhereTheTrainerIsTheBottleneck) {
   EXPECT_EQ(world.Count(Move::kTrimUp), 0);
 }
 
+// Others leave so much idle that it never waits. Then there is time to be sure.
+TEST(Controller, GrowsWhereNobodyWaitsWhenMostOfSixteenPeriodsSaySo) {
+  Controller controller;
+  const Terms measured{0, 0, 0.01, 0};
+  for (int i = 0; i < 40; ++i) controller.Observe({400, 1, 0, 0, 4.4, 0}, measured);
+  for (int i = 0; i < 7; ++i) controller.Observe({800, 1, 0, 0, 4.4, 0}, measured);
+  EXPECT_NEAR(controller.demand().cores, 4, 0.01);
+  for (int i = 0; i < 7; ++i) controller.Observe({800, 1, 0, 0, 4.4, 0}, measured);
+  EXPECT_NEAR(controller.demand().cores, 8, 0.4);
+}
+
 // Cores are slower than those on which the cost was metered.
 TEST(Controller, TrimsForWhatTheFormulaDoesNotKnow) {
   World world;

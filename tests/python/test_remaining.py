@@ -74,6 +74,7 @@ def test_code_of_the_program_is_not_asked():
 
     assert of(DataLoader(DATA, 8, sampler=Loud()), State(), 3) == UNKNOWN
     assert of(DataLoader(DATA, batch_sampler=Loud()), State(), 3) == UNKNOWN
+    assert of(DataLoader(DATA, batch_sampler=[[0, 1], [2]]), State(), 3) == UNKNOWN
     assert of(DataLoader(Endless(), 8), State(), 3) == UNKNOWN
 
 

@@ -99,7 +99,7 @@ def _batch_size(loader: Any) -> int:
         return 1
     size = loader.batch_size
     if size is None:  # a batch sampler of the program's or the framework's
-        size = loader.batch_sampler.__dict__.get("batch_size")
+        size = getattr(loader.batch_sampler, "__dict__", {}).get("batch_size")
     return size if type(size) is int else 0
 
 
