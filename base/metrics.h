@@ -90,8 +90,11 @@
     "samples that could not be made, and that the program went on without")
 
 // What only the heartbeat of a loader tells, beside the two lists above: fields of SessionLoad.
-#define HEADRACE_LOAD_METRICS(X) \
-  X(u64, outstanding_bytes, 5, kBytes, kGauge, "", "asked for and not delivered")
+#define HEADRACE_LOAD_METRICS(X)                                                                  \
+  X(u64, outstanding_bytes, 5, kBytes, kGauge, "", "asked for and not delivered")                 \
+  X(u64, ready_batches, 45, kCount, kGauge, "", "batches that are made and wait for the program") \
+  X(u64, window_batches, 46, kCount, kGauge, "",                                                  \
+    "batches that may be asked for ahead of the program")
 
 // What a worker says of itself, since its start: fields of WorkerHeartbeat.
 #define HEADRACE_WORKER_METRICS(X)                                                                 \

@@ -114,6 +114,14 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
       .add_option("--rack", options.rack,
                   "Rack of this host: its workers come before others [default: none]")
       ->type_name("NAME");
+  command
+      .add_option(
+          "--epochs", options.epochs,
+          "Epochs that the program trains in this run, for policies that look at the work that "
+          "is left, as sjf does [default: as its Lightning or Hugging Face Trainer says, else "
+          "not known]")
+      ->check(CLI::TypeValidator<std::int32_t>())
+      ->type_name("N");
 }
 
 Status PrepareLaunch(const LaunchOptions& options) {
@@ -146,6 +154,7 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_PRIORITY", options.priority);
   SetEnvironment("HEADRACE_LINK", options.link);
   SetEnvironment("HEADRACE_RACK", options.rack);
+  SetEnvironment("HEADRACE_EPOCHS", options.epochs);
   SetEnvironment("HEADRACE", "on");
   return Status::Ok();
 }

@@ -28,6 +28,7 @@ struct LaunchOptions {
   std::string priority;
   std::string link;
   std::string rack;
+  std::string epochs;
 };
 
 // `worker_count`: also adds --workers N.

@@ -17,6 +17,13 @@ std::string Line(const std::string& name, const std::string& value) {
   return name + std::string(name.size() < 10 ? 10 - name.size() : 1, ' ') + value + "\n";
 }
 
+// ", 2h5m at this speed".
+std::string TimeLeftText(const wire::JobStatus& job) {
+  if (job.samples_per_second <= 0) return "";
+  const double ms = 1e3 * static_cast<double>(job.remaining_samples) / job.samples_per_second;
+  return ", " + AgeText(static_cast<std::int64_t>(std::min(ms, 1e15))) + " at this speed";
+}
+
 std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job) {
   std::string text = Line("cores", Format("%.2f", job.granted_millicores / 1000.0) + " granted, " +
                                        Format("%.2f", job.demand_millicores / 1000.0) +
@@ -35,6 +42,10 @@ std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job)
     text += Line("speed",
                  Format("%.0f", job.samples_per_second) + " samples/s; its trainer would take " +
                      Format("%.0f", job.samples_per_second_when_ready) + " with data always ready");
+  }
+  if (job.remaining_samples >= 0) {
+    text +=
+        Line("remaining", std::to_string(job.remaining_samples) + " samples" + TimeLeftText(job));
   }
   if (!job.advice.empty()) text += Line("waiting", Who(job) + " " + Plain(job.advice));
   for (const wire::UnfitWorker& unfit : job.unfit) {

@@ -85,6 +85,7 @@ std::string JobsJson(const wire::ClusterStatus& now) {
                   {"rank", job.rank}};
     AddMetrics(job, entry);
     entry["advice"] = job.advice;
+    entry["remaining_samples"] = job.remaining_samples < 0 ? Json() : Json(job.remaining_samples);
     Json unfit = Json::array();
     for (const wire::UnfitWorker& worker : job.unfit) {
       unfit.push_back(

@@ -202,8 +202,11 @@ class ClusterPlanner {
     double hits = 0, of_use = 0;
     bool bound = false;
     view.running = false;
+    view.remaining_samples = 0;
     for (const Job* job : group.ranks) {
       view.running = view.running || !job->leases.empty();
+      view.remaining_samples += job->meter.remaining();  // unknown: that of the group is, too
+      view.received_samples += job->meter.received();
       const Demand demand = job->meter.demand().known ? job->meter.demand() : Start(*job);
       const double rate = demand.terms.ready_rate;
       view.terms.ready_rate += rate;

@@ -95,6 +95,13 @@ class PlannerHostsTest : public testing::Test {
     }
     return plan;
   }
+  // Until advice can be given.
+  void MeasurePeriods(JobId job, double rate, double cost) {
+    for (std::size_t period = 0; period <= RecentPeriods::kLeast; ++period) {
+      Measure(job, rate, cost, 0, false);
+      Plan();
+    }
+  }
   // Of `all` bytes on each of two workers, with slack, since owners are drawn.
   static double HalfOf(double all, double entry) {
     return all / 2 + 3 * std::sqrt(all / 2 * entry);
@@ -336,8 +343,7 @@ TEST_F(PlannerHostsTest, AJobWithoutABoundIsGrantedTheEmptyCache) {
 TEST_F(PlannerHostsTest, AJobThatWantsNoCacheIsToldOfTheEmptyOne) {
   AddPoolWorker("a", 760e6, 1);
   const JobId job = AddReader(false, 0);
-  Measure(job, 100, 0.05, 0, false);
-  Plan();
+  MeasurePeriods(job, 100, 0.05);
   const Job& known = *state_.FindJob(job);
   const std::string advice =
       Advice(known.meter, known.granted_cores(), CacheOfferOf(rules_, known, ViewDatasets(state_)));
@@ -354,8 +360,7 @@ TEST_F(PlannerHostsTest, AJobThatItsTenantKeepsFromAnEmptyCacheIsToldSo) {
   const JobId job = AddReader();
   rules_.tenants = {{"default", 1, Resources::Unlimited()}};
   rules_.tenants[0].quota.cache_bytes = 100e6;
-  Measure(job, 100, 0.05, 0, false);
-  Plan();
+  MeasurePeriods(job, 100, 0.05);
   const Job& known = *state_.FindJob(job);
   const auto advice = [&] {
     return Advice(known.meter, known.granted_cores(),

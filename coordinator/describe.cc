@@ -62,6 +62,9 @@ wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
     status.cache_bytes_granted += grant.cache_bytes;
     status.source_bytes_per_second_limit += grant.source_bytes_per_second;
   }
+  if (const double remaining = job.meter.remaining(); remaining < kUnlimited) {
+    status.remaining_samples = static_cast<std::int64_t>(std::min(remaining, 1e18));
+  }
   status.sent_bytes_per_sample = static_cast<std::uint64_t>(job.meter.measured().sent_bytes);
   if (network.share.rate < kUnlimited) {
     status.link_bytes_per_second_share = static_cast<std::uint64_t>(network.share.rate);

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "coordinator/state/journal_codec.h"
 #include "coordinator/step_test_util.h"
 
@@ -21,7 +23,8 @@ class LinksOfMessages : public testing::Test {
     m.info.version = cluster_.version;
     m.info.link_bytes_per_second = link;
     m.info.rack = "rack of " + host;
-    return cluster_.Ask<wire::WorkerRegistered>(m).worker;
+    workers_.push_back(cluster_.Ask<wire::WorkerRegistered>(m).worker);
+    return workers_.back();
   }
   wire::JobOpened Job(std::uint64_t link) {
     wire::OpenJob open;
@@ -45,12 +48,14 @@ class LinksOfMessages : public testing::Test {
     load_.tcp_bytes += 60'000'000;
     load_.received_bytes += 60'000'000;
     cluster_.Send(wire::ConsumerHeartbeat{1, job.job, job.consumer, {load_}});
+    for (const WorkerId worker : workers_) cluster_.Heartbeat(worker);
     cluster_.Advance(std::chrono::seconds(1));
     cluster_.Tick();
   }
   double Granted(JobId job) const { return cluster_.state.FindJob(job)->granted_cores(); }
 
   Cluster cluster_;
+  std::vector<WorkerId> workers_;
   wire::SessionLoad load_;
 };
 
@@ -59,7 +64,7 @@ TEST_F(LinksOfMessages, BoundGrantsAndAreSaid) {
   Worker("farther", 16, 126'000'000);
   const wire::JobOpened job = Job(0);
   cluster_.Send(wire::OpenSession{2, job.job, SessionId(9), SmallPlan()});
-  for (int second = 0; second < 4; ++second) Train(job);
+  for (int second = 0; second < 10; ++second) Train(job);
   // 630 kB count for each sample: 200 samples/s, two cores' worth, of each worker.
   EXPECT_NEAR(Granted(job.job), 4, 0.01);
   const wire::ClusterStatus status = cluster_.Status();
@@ -75,7 +80,7 @@ TEST_F(LinksOfMessages, TheProgramsOwnLinkBindsAndItsRackComesFirst) {
   const WorkerId far = Worker("far", 16, 0);
   const wire::JobOpened job = Job(63'000'000);
   cluster_.Send(wire::OpenSession{2, job.job, SessionId(9), SmallPlan()});
-  for (int second = 0; second < 4; ++second) Train(job);
+  for (int second = 0; second < 10; ++second) Train(job);
   EXPECT_NEAR(Granted(job.job), 1, 0.01);
   EXPECT_TRUE(cluster_.state.FindJob(job.job)->leases.contains(far));
   EXPECT_THAT(cluster_.Status().jobs[0].advice,

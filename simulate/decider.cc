@@ -74,6 +74,7 @@ Snapshot Decider::MakeSnapshot(std::span<const RunningJob> jobs,
     view.terms = run.Told(scheduler_.has_controllers());
     if (scheduler_.has_controllers()) view.pinned_cores = run.pinned_cores();
     view.remaining_samples = run.remaining;
+    view.received_samples = job.samples() - run.remaining;
     view.received = run.outcome.run_s * job.gpus;
     if (job.dataset >= 0 && cache.capacity() > 0) {
       const auto d = static_cast<std::size_t>(job.dataset);

@@ -88,6 +88,7 @@ bool RunningJob::Observe(double period_s, double noise, Random& random) {
   // If the source or the network is as slow as the cores, more cores would cure nothing.
   if (rate < by_others * (1 - 1e-9)) sample.cores_wait_s = sample.wait_s;
   sample.granted_cores = cores;
+  sample.used_cores = rate * CostPerSample(terms_, hit);
   sample.hit = hit;
   Terms measured = terms_;
   const double cost_error = error();

@@ -14,16 +14,33 @@ namespace headrace::coordinator {
 namespace {
 
 constexpr double kLittle = 0.02;  // share of time that is not worth a core
-constexpr double kNear = 0.1;     // of what the network carries: more cores are not worth it
+constexpr double kRounding = 1e-3;
+// A range goes so many times as far as the stretches of time differ from all of it.
+constexpr double kBeyondParts = 1.5;
+constexpr double kErrors = 2.5;  // standard errors, at least
+constexpr double kNear = 0.1;    // of what the network carries: more cores are not worth it
 
 std::string Percent(double share) {
   return std::to_string(std::lround(100 * std::clamp(share, 0.0, 1.0))) + "%";
 }
 
-std::string CoresText(double cores) {
+std::string NumberText(double cores) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), cores < 1 ? "%.1f" : "%.0f", cores);
-  return std::string(text.data()) + (cores == 1 ? " more core" : " more cores");
+  return text.data();
+}
+
+std::string CoresText(const Prediction& prediction) {
+  const std::string least = NumberText(prediction.least), most = NumberText(prediction.most);
+  const std::string range = prediction.least <= 0 ? "up to " : least != most ? least + " to " : "";
+  return range + most + (most == "1" ? " more core" : " more cores");
+}
+
+// The meter's terms, with the speed of late.
+Terms TermsOfLate(const JobMeter& meter, const PeriodSum& periods) {
+  Terms terms = meter.measured();
+  terms.ready_rate = periods.ready_rate();
+  return terms;
 }
 
 double Curable(const TimeShares& times) {
@@ -51,7 +68,27 @@ Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
   const double other = (times.wait() - Curable(times)) / std::max(times.step, 1e-9) * per_step;
   const double made = seen / (granted_cores + more);
   const double sample = std::max({per_step, made, 1 / most_rate}) + other;
-  return {more, 1 - per_step / sample};
+  return {more, 1 - per_step / sample, more, more};
+}
+
+Prediction PredictCoresOfLate(const JobMeter& meter, double granted_cores, double most_rate) {
+  const auto predict = [&](const PeriodSum& periods) {
+    return PredictCores(TermsOfLate(meter, periods), periods.times, periods.hit(), granted_cores,
+                        most_rate);
+  };
+  Prediction all = predict(meter.recent().Sum());
+  if (all.cores <= 0) return all;
+  double spread = 0;
+  for (const PeriodSum& part : meter.recent().Parts()) {
+    spread = std::max(spread, std::abs(predict(part).cores - all.cores));
+  }
+  // The number that is said is one of cores that are added to those that it has.
+  spread = std::max(kBeyondParts * spread,
+                    kErrors * meter.recent().Error() * (granted_cores + all.cores));
+  const double unit = all.most < 1 ? 0.1 : 1;  // as PredictCores rounds
+  all.least = std::max(0.0, std::floor((all.cores - spread) / unit + kRounding) * unit);
+  all.most = std::ceil((all.cores + spread) / unit - kRounding) * unit;
+  return all;
 }
 
 namespace {
@@ -127,20 +164,22 @@ double PriceOf(double cores, double now, double then) {
 
 std::vector<Cure> CuresOf(const JobMeter& meter, double granted_cores, const CacheOffer& offer,
                           const NetworkOffer& network) {
-  const TimeShares& times = meter.times();
+  const PeriodSum periods = meter.recent().Sum();
+  const Terms terms = TermsOfLate(meter, periods);
+  const TimeShares& times = periods.times;
+  const double hit = periods.hit();
   const double now = times.wait() / times.all();
   std::vector<Cure> cures;
-  const Prediction cores = PredictCores(meter.measured(), times, meter.hit(), granted_cores,
-                                        NetworkBound(meter.measured(), meter.hit(), network));
+  const Prediction cores =
+      PredictCoresOfLate(meter, granted_cores, NetworkBound(terms, hit, network));
   if (cores.cores > 0) {
-    cures.push_back({CoresText(cores.cores), cores.wait_share, "",
-                     PriceOf(cores.cores, now, cores.wait_share)});
+    cures.push_back(
+        {CoresText(cores), cores.wait_share, "", PriceOf(cores.cores, now, cores.wait_share)});
   }
-  CachePrediction cache = PredictCache(meter.measured(), times, meter.hit(), granted_cores, offer);
+  CachePrediction cache = PredictCache(terms, times, hit, granted_cores, offer);
   // What is cached crosses the network all the same.
-  const double most_rate = NetworkBound(meter.measured(), cache.hit, network);
-  cache.wait_share =
-      std::max(cache.wait_share, 1 - std::min(1.0, most_rate / meter.measured().ready_rate));
+  const double most_rate = NetworkBound(terms, cache.hit, network);
+  cache.wait_share = std::max(cache.wait_share, 1 - std::min(1.0, most_rate / terms.ready_rate));
   if (cache.bytes > 0 && SpeedUp(now, cache.wait_share) >= 1 + kLittle) {
     std::string what = BytesText(cache.bytes) + " more of cache";
     if (!cache.free) {
@@ -191,7 +230,11 @@ CachePrediction PredictCache(const Terms& terms, const TimeShares& times, double
 
 std::string Advice(const JobMeter& meter, double granted_cores, const CacheOffer& offer,
                    const NetworkOffer& network) {
-  const TimeShares& times = meter.times();
+  if (!meter.recent().Tell(granted_cores)) return "";
+  const PeriodSum periods = meter.recent().Sum();
+  const Terms terms = TermsOfLate(meter, periods);
+  const TimeShares& times = periods.times;
+  const double hit = periods.hit();
   if (times.all() <= 0) return "";
   const double all = times.all();
   if (times.wait() < kLittle * all) {
@@ -210,10 +253,9 @@ std::string Advice(const JobMeter& meter, double granted_cores, const CacheOffer
     if (i > 0 && seconds < 0.01 * all) break;
     text += (i > 0 ? ", " : " ") + Percent(seconds / all) + " " + std::string(name);
   }
-  const CachePrediction full =
-      PredictFull(meter.measured(), times, meter.hit(), granted_cores, offer);
-  if (full.hit > meter.hit() + kFills) {
-    text += "; its cache is filling: it answers " + Percent(meter.hit()) + " of the reads, later " +
+  const CachePrediction full = PredictFull(terms, times, hit, granted_cores, offer);
+  if (full.hit > hit + kFills) {
+    text += "; its cache is filling: it answers " + Percent(hit) + " of the reads, later " +
             Percent(full.hit) + ", which cuts it to " + Percent(full.wait_share);
   }
   const std::vector<Cure> cures = CuresOf(meter, granted_cores, offer, network);
@@ -223,7 +265,7 @@ std::string Advice(const JobMeter& meter, double granted_cores, const CacheOffer
   }
   const std::string binds = NetworkText(meter, network);
   if (!cures.empty()) {
-    const bool later = NetworkBound(meter.measured(), meter.hit(), network) < kUnlimited;
+    const bool later = NetworkBound(terms, hit, network) < kUnlimited;
     return later ? text + "; then " + binds : text;
   } else if (!binds.empty()) {
     text += "; " + binds;

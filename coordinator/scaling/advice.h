@@ -12,6 +12,8 @@ namespace headrace::coordinator {
 struct Prediction {
   double cores = 0;       // more than are granted; 0: cores do not help
   double wait_share = 0;  // part of the trainer's time, 0..1, with these cores
+  // As far as the periods agree; `cores` lies between.
+  double least = 0, most = 0;
 };
 // The least number of whole cores (of tenths below one) that brings the waiting for cores under 2%
 // of the trainer's time, or near to `most_rate`, if no more samples/s than that arrive.
@@ -46,10 +48,14 @@ struct CachePrediction {
 // Memory that costs as much as a core: what machines have for each one.
 constexpr double kBytesPerCore = 4e9;
 
-// One sentence for people: "waits 41%: 30% decode, 8% network, 3% copy; 6 more cores would cut it
-// to 2%". Cache and cores are both named where both help. The one that costs less for what it cuts is
+// The same by the periods of late (JobMeter::recent()), with a range. REQUIRES: they tell something.
+[[nodiscard]] Prediction PredictCoresOfLate(const JobMeter& meter, double granted_cores,
+                                            double most_rate = kUnlimited);
+
+// One sentence for people: "waits 41%: 30% decode, 8% network, 3% copy; 5 to 6 more cores would cut it
+// to 2%". It is about the last periods. Cache and cores are both named where both help. The one that costs less for what it cuts is
 // first; a free cache costs nothing. Neither is named beyond what the network carries. Empty when
-// nothing is known yet.
+// nothing is known yet: in the first periods, and in those after its grant has changed.
 [[nodiscard]] std::string Advice(const JobMeter& meter, double granted_cores,
                                  const CacheOffer& offer = {}, const NetworkOffer& network = {});
 

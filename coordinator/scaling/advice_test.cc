@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "coordinator/scaling/test_loads.h"
+
 namespace headrace::coordinator {
 namespace {
 
@@ -26,8 +28,7 @@ JobMeter Waiting(double hits = 0) {
   load.miss_samples = 50 - load.hit_samples;
   load.miss_cpu_ns = load.miss_samples * 10'000'000;
   load.hit_cpu_ns = load.hit_samples * 1'000'000;
-  meter.Report({load});
-  meter.EndPeriod(0.1);
+  ReportPeriods(meter, load, 0.1);
   return meter;
 }
 

@@ -45,6 +45,7 @@ constexpr double kMiddle = 10;
 JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::SessionLoad& before) {
   Totals t;
   t.samples = Count(now.samples, before.samples);
+  t.batches = Count(now.batches, before.batches);
   t.times.step = Seconds(now.step_ns, before.step_ns);
   for (const Cause& cause : kCauses) {
     t.times.*cause.time = Seconds(now.*cause.total, before.*cause.total);
@@ -70,6 +71,8 @@ JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::Sess
 void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
   std::unordered_map<SessionId, wire::SessionLoad> latest;
   latest.reserve(loads.size());
+  double buffer = 0, ready = 0;
+  bool delivered = false;
   for (const wire::SessionLoad& load : loads) {
     latest[load.session] = load;
     const auto old = last_.find(load.session);
@@ -82,6 +85,14 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
               Count(load.tcp_bytes, before.tcp_bytes),
               Count(load.received_bytes, before.received_bytes));
     period_.samples += growth.samples;
+    period_.batches += growth.batches;
+    received_ += growth.samples;
+    if (growth.batches > 0) {
+      const double batch = growth.samples / growth.batches;
+      buffer += batch * static_cast<double>(load.window_batches);
+      ready += batch * static_cast<double>(std::min(load.ready_batches, load.window_batches));
+      delivered = true;
+    }
     Add(period_.times, growth.times);
     period_.hits += growth.hits;
     period_.misses += growth.misses;
@@ -91,16 +102,35 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
     period_.reads += growth.reads;
     period_.read_s += growth.read_s;
   }
+  // A loader that rests for a period keeps its buffer.
+  if (delivered) {
+    buffer_ = buffer;
+    ready_ = ready;
+  }
   last_ = std::move(latest);
   reported_ = true;
 }
 
 void JobMeter::ReportLimited(double seconds) { limited_ = std::max(limited_, seconds); }
 
-Move JobMeter::EndPeriod(double granted_cores) {
+double JobMeter::remaining() const {
+  double sum = 0;
+  bool known = false;
+  for (const auto& [session, load] : last_) {
+    if (load.remaining_samples < 0) continue;
+    sum += static_cast<double>(load.remaining_samples);
+    known = true;
+  }
+  return known ? sum : kUnlimited;
+}
+
+Move JobMeter::EndPeriod(double granted_cores, double seconds) {
   // Workers hold work back in parallel, but periods follow each other.
   period_.times.limited += std::exchange(limited_, 0);
+  seconds_ += seconds;
   if (!reported_ || period_.samples <= 0) return Move::kHold;
+  // Before its first sample the job began, and used little.
+  const bool first = decayed_.hits + decayed_.misses <= 0;
   const double keep = std::exp2(-1 / kHalfLife);
   sent_.EndPeriod(keep);
   measured_.sent_bytes = sent_.each();
@@ -138,6 +168,8 @@ Move JobMeter::EndPeriod(double granted_cores) {
   if (times_.all() > 0) rate_ = period_.samples / times_.all();
   if (times_.step > 0) measured_.ready_rate = period_.samples / times_.step;
 
+  recent_.Add({times_, period_.samples, period_.hits, reads}, granted_cores);
+
   Sample sample;
   sample.samples = period_.samples;
   sample.step_s = times_.step;
@@ -147,7 +179,13 @@ Move JobMeter::EndPeriod(double granted_cores) {
       std::max(0.0, times_.source + times_.compute + times_.python + times_.queue - times_.limited);
   sample.granted_cores = granted_cores;
   sample.hit = hit_;
+  // Without a batch that was counted the client is too old to say.
+  if (period_.batches > 0) sample.batches = period_.batches;
+  if (seconds_ > 0 && !first) sample.used_cores = used_ / seconds_;
+  sample.buffer = buffer_;
+  sample.ready = ready_;
   period_ = {};
+  used_ = seconds_ = 0;
   reported_ = false;
   return controller_.Observe(sample, measured_);
 }

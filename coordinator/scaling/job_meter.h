@@ -7,23 +7,11 @@
 #include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
 #include "coordinator/scaling/controller.h"
+#include "coordinator/scaling/recent_periods.h"
 #include "coordinator/scaling/sent_bytes.h"
 #include "schemas/wire/control.h"
 
 namespace headrace::coordinator {
-
-// Where a trainer's time went, in seconds. All but `step` are waiting in next(). If the device's
-// idle time is known, only waiting while it was idle counts; the rest is `step`.
-struct TimeShares {
-  double step = 0;
-  double sampler = 0, source = 0, compute = 0, python = 0, queue = 0, network = 0, copy = 0;
-  double limited = 0;  // part of the waiting: held back by a limit of the source
-
-  [[nodiscard]] double wait() const {
-    return sampler + source + compute + python + queue + network + copy;
-  }
-  [[nodiscard]] double all() const { return step + wait(); }
-};
 
 // What a job's reads at its source take, of late. A sample may be missing in the decoded cache and be
 // there as encoded bytes: then it is a miss, and no read.
@@ -51,9 +39,11 @@ class JobMeter {
   // Adds the seconds for which a worker held the job's work back because of a limit of the source.
   // Called once for each heartbeat of each of its workers.
   void ReportLimited(double seconds);
-  // Ends the period; the controller decides. `granted_cores`: in force during the period. A period
-  // without reports changes nothing.
-  Move EndPeriod(double granted_cores);
+  // Adds the CPU seconds that a worker spent on the job. Called as ReportLimited.
+  void ReportUsed(double seconds) { used_ += seconds; }
+  // Ends the period; the controller decides. `granted_cores`: in force during the period of so many
+  // `seconds`. A period without reports changes nothing.
+  Move EndPeriod(double granted_cores, double seconds = 1);
 
   [[nodiscard]] const Terms& measured() const { return measured_; }
   [[nodiscard]] const Demand& demand() const { return controller_.demand(); }
@@ -62,10 +52,15 @@ class JobMeter {
   [[nodiscard]] const SentBytes& sent() const { return sent_; }
   [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
   [[nodiscard]] const TimeShares& times() const { return times_; }  // times of the last period
+  [[nodiscard]] const RecentPeriods& recent() const { return recent_; }  // for what people are told
+  // Samples that were delivered since counting began, in all of its sessions.
+  [[nodiscard]] double received() const { return received_; }
+  // Samples that the trainer will still take; kUnlimited: not known.
+  [[nodiscard]] double remaining() const;
 
  private:
   struct Totals {
-    double samples = 0;
+    double samples = 0, batches = 0;
     TimeShares times;
     double hits = 0, misses = 0;       // samples
     double hit_cpu = 0, miss_cpu = 0;  // seconds
@@ -77,8 +72,12 @@ class JobMeter {
 
   std::unordered_map<SessionId, wire::SessionLoad> last_;
   SentBytes sent_;
-  Totals period_;       // so far; goes on until a sample was delivered
-  double limited_ = 0;  // seconds, since the last period's end
+  Totals period_;                  // so far; goes on until a sample was delivered
+  double limited_ = 0;             // seconds, since the last period's end
+  double used_ = 0, seconds_ = 0;  // CPU time, and time, of period_
+  double buffer_ = 0, ready_ = 0;  // samples, of the sessions with samples in the last report
+  double received_ = 0;
+  RecentPeriods recent_;
   bool reported_ = false;
   Totals decayed_;  // for the costs
   Terms measured_;

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "coordinator/scaling/advice.h"
+#include "coordinator/scaling/test_loads.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -58,6 +61,77 @@ TEST(JobMeter, ATotalThatFallsIsNoGrowth) {
   meter.Report({session.load});
   EXPECT_EQ(meter.EndPeriod(2), Move::kHold);
   EXPECT_NEAR(meter.rate(), 1000, 1e-9);
+}
+
+// What the controller is told beside the terms: batches, the buffer and the use of cores. A word that
+// the use of cores speaks against is believed up to twice that use.
+TEST(JobMeter, UseOfCoresBoundsWhatAClientSays) {
+  for (const bool honest : {true, false}) {
+    JobMeter meter;
+    Session session;
+    for (int period = 0; period < 60; ++period) {
+      session.Run(100, honest ? 1 : 0.1, 0, 0, 0, 0.01);
+      session.load.batches += 10;
+      meter.Report({session.load});
+      meter.ReportUsed(0.6);  // by two workers
+      meter.ReportUsed(0.4);
+      meter.EndPeriod(16);
+    }
+    EXPECT_NEAR(meter.demand().cores, honest ? 1 : 2, 0.02);
+  }
+}
+
+// Twelve batches a second for two seconds, then four seconds without any. The client says how long a
+// step took when it has ended. With a buffer for a burst, the mean is enough.
+TEST(JobMeter, ABurstThatIsBufferedNeedsTheMean) {
+  for (const std::uint64_t window : {0U, 24U}) {
+    JobMeter meter;
+    Session session;
+    session.load.window_batches = session.load.ready_batches = window;
+    for (int period = 0; period < 360; ++period) {
+      if (period % 6 < 2) {
+        session.Run(120, period > 0 && period % 6 == 0 ? 5 : 1, 0, 0, 0, 0.01);
+        session.load.batches += 12;
+      }
+      meter.Report({session.load});
+      meter.EndPeriod(16);
+    }
+    EXPECT_NEAR(meter.demand().cores, window > 0 ? 0.4 : 1.15, window > 0 ? 0.01 : 0.06);
+  }
+}
+
+TEST(JobMeter, FewBatchesAreNoEstimate) {
+  JobMeter meter;
+  Session session;
+  for (int period = 0; period < 4; ++period) {
+    EXPECT_FALSE(meter.demand().known);
+    session.Run(64, 1, 0, 0, 0, 0.01);
+    session.load.batches += 2;
+    meter.Report({session.load});
+    meter.EndPeriod(16);
+  }
+  EXPECT_NEAR(meter.demand().cores, 0.64, 1e-3);
+}
+
+TEST(JobMeter, KnowsWhatCameAndWhatIsToCome) {
+  JobMeter meter;
+  EXPECT_EQ(meter.remaining(), kUnlimited);
+  Session train, other;
+  other.load.session = SessionId(8);
+  train.Run(100, 1, 0, 0, 0, 0.01);
+  other.Run(10, 1, 0, 0, 0, 0.01);
+  meter.Report({train.load, other.load});
+  EXPECT_EQ(meter.remaining(), kUnlimited);
+  train.load.remaining_samples = 900;
+  meter.Report({train.load, other.load});
+  EXPECT_EQ(meter.remaining(), 900) << "as far as it is known";
+  other.load.remaining_samples = 50;
+  meter.Report({train.load, other.load});
+  EXPECT_EQ(meter.remaining(), 950);
+  EXPECT_EQ(meter.received(), 110);
+  meter.Report({train.load});
+  EXPECT_EQ(meter.remaining(), 900) << "a loader that is closed takes nothing more";
+  EXPECT_EQ(meter.received(), 110);
 }
 
 TEST(JobMeter, SessionsAddUp) {
@@ -178,8 +252,7 @@ TEST(Advice, SaysItInASentence) {
   load.wait_copy_ns = Ns(0.03);
   load.miss_samples = 590;
   load.miss_cpu_ns = Ns(5.9);
-  meter.Report({load});
-  meter.EndPeriod(5.9);
+  ReportPeriods(meter, load, 5.9);
   // 1000/s need 9.8 cores of 10 ms a sample; 5.9 are there. Network and copy take 0.11 s for 590
   // samples, or 0.19 ms a sample beside its 1 ms.
   EXPECT_EQ(Advice(meter, 5.9),
@@ -190,8 +263,7 @@ TEST(Advice, ABottleneckOfTheTrainerIsNoneOfOurs) {
   JobMeter meter;
   Session session;
   session.Run(100, 1, 0.005, 0, 0, 0.01);
-  meter.Report({session.load});
-  meter.EndPeriod(5);
+  ReportPeriods(meter, session.load, 5);
   EXPECT_EQ(Advice(meter, 5), "waits 0%: the trainer is the bottleneck");
 }
 
@@ -206,9 +278,7 @@ std::string AdviceOnAWait(std::uint64_t wire::SessionLoad::*wait, double limited
   load.stall_ns = load.*wait = Ns(0.5);
   load.miss_samples = 100;
   load.miss_cpu_ns = Ns(0.1);
-  meter.Report({load});
-  meter.ReportLimited(limited);
-  meter.EndPeriod(5);
+  ReportPeriods(meter, load, 5, limited);
   return Advice(meter, 5);
 }
 
@@ -223,6 +293,57 @@ TEST(Advice, ALimitOfTheSourceIsSaidAndNotCuredByCores) {
 }
 
 TEST(Advice, NothingIsSaidBeforeAnythingIsKnown) { EXPECT_EQ(Advice(JobMeter{}, 4), ""); }
+
+TEST(Advice, IsSilentWhileItCannotKnow) {
+  JobMeter meter;
+  Session session;
+  const auto second = [&](double granted) {
+    session.Run(100, 0.5, 0.5, 0, 0, 0.01);
+    meter.Report({session.load});
+    meter.EndPeriod(granted);
+    return Advice(meter, granted);
+  };
+  for (int period = 1; period < 5; ++period) EXPECT_EQ(second(1), "");
+  EXPECT_EQ(second(1), "waits 50%: 50% decode; 1 more core would cut it to 0%");
+  EXPECT_EQ(Advice(meter, 2), "")
+      << "its grant has changed: what was measured says nothing about it";
+  for (int period = 1; period < 5; ++period) EXPECT_EQ(second(2), "");
+  EXPECT_NE(second(2), "");
+}
+
+// Speeds and costs that vary by a fifth from second to second: whatever is said within ten seconds does
+// not contradict itself, and the true number is always in the range.
+TEST(Advice, RangesDoNotContradictEachOther) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    std::normal_distribution<double> error(0, 0.2);
+    JobMeter meter;
+    Session session;
+    std::vector<Prediction> said;
+    for (int period = 0; period < 120; ++period) {
+      // It takes 1,000 samples/s of 10 ms each, and has 4 cores.
+      const double g = 1000 * std::clamp(1 + error(rng), 0.5, 2.0);
+      const double cost = 0.01 * std::clamp(1 + error(rng), 0.5, 2.0);
+      const double rate = std::min(g, 4 / cost);
+      session.Run(rate, rate / g, 1 - rate / g, 0, 0, cost);
+      meter.Report({session.load});
+      meter.EndPeriod(4);
+      if (!meter.recent().Tell(4)) continue;
+      said.push_back(PredictCoresOfLate(meter, 4));
+      EXPECT_LE(said.back().least, said.back().cores);
+      EXPECT_GE(said.back().most, said.back().cores);
+      EXPECT_LE(said.back().least, 6);
+      EXPECT_GE(said.back().most, 6);
+      EXPECT_LE(said.back().most - said.back().least, said.size() < 16 ? 20 : 14);
+      for (std::size_t back = 1; back <= 10 && back < said.size(); ++back) {
+        const Prediction& before = said[said.size() - 1 - back];
+        EXPECT_LE(before.least, said.back().most);
+        EXPECT_GE(before.most, said.back().least);
+      }
+    }
+  }
+}
 
 // A batch may take more than one period, and its wait is reported when it has come.
 TEST(JobMeter, ALimitThatHoldsABatchBackForLongCountsForAsLong) {

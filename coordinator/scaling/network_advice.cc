@@ -33,9 +33,11 @@ double NetworkBound(const Terms& terms, double hit, const NetworkOffer& offer) {
 }
 
 std::string NetworkText(const JobMeter& meter, const NetworkOffer& offer) {
-  const Terms& terms = meter.measured();
-  const TimeShares& times = meter.times();
-  const double most = NetworkBound(terms, meter.hit(), offer);
+  const PeriodSum periods = meter.recent().Sum();
+  const TimeShares& times = periods.times;
+  Terms terms = meter.measured();
+  terms.ready_rate = periods.ready_rate();
+  const double most = NetworkBound(terms, periods.hit(), offer);
   if (most < kUnlimited) {
     const std::string with = offer.share.own_cores > 0 ? " with its own host's cores" : "";
     return "the network binds: " +
@@ -46,8 +48,9 @@ std::string NetworkText(const JobMeter& meter, const NetworkOffer& offer) {
            " samples/s that it could take";
   }
   if (!meter.sent().crossed() || times.network < times.wait() / 2) return "";
-  return "the network holds it back: " + AmountText(meter.rate() * terms.sent_bytes) +
-         "/s are sent, " + AmountText(terms.sent_bytes) + " a sample";
+  return "the network holds it back: " +
+         AmountText(periods.samples / times.all() * terms.sent_bytes) + "/s are sent, " +
+         AmountText(terms.sent_bytes) + " a sample";
 }
 
 }  // namespace headrace::coordinator

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/scaling/advice.h"
+#include "coordinator/scaling/test_loads.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -25,8 +26,7 @@ JobMeter Sending(double samples, double network, double cores) {
   load.wait_compute_ns = load.stall_ns - load.wait_network_ns;
   load.miss_cpu_ns = load.samples * 10'000'000;
   load.tcp_bytes = load.received_bytes = load.samples * 600'000;
-  meter.Report({load});
-  meter.EndPeriod(cores);
+  ReportPeriods(meter, load, cores);
   return meter;
 }
 
@@ -76,8 +76,7 @@ TEST(NetworkAdvice, NothingIsSaidOfANetworkThatNothingCrossed) {
   load.step_ns = load.stall_ns = load.wait_network_ns = 500'000'000;
   load.miss_cpu_ns = 1'000'000'000;
   load.shm_bytes = 60'000'000;
-  meter.Report({load});
-  meter.EndPeriod(4);
+  ReportPeriods(meter, load, 4);
   EXPECT_THAT(Advice(meter, 4), EndsWith("; more cores would not help"));
 }
 

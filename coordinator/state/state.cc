@@ -340,6 +340,9 @@ Status State::On(const ReportWorker& update) {
     } else if (const auto known = worker->used_at.find(usage.job); known != worker->used_at.end()) {
       used_at.insert(*known);
     }
+    if (usage.cpu_ns > before->second->cpu_ns) {
+      job->meter.ReportUsed(static_cast<double>(usage.cpu_ns - before->second->cpu_ns) * 1e-9);
+    }
     if (usage.limited_ns <= before->second->limited_ns) continue;
     job->meter.ReportLimited(static_cast<double>(usage.limited_ns - before->second->limited_ns) *
                              1e-9);
@@ -362,8 +365,12 @@ Status State::On(const ReportWorker& update) {
 }
 
 Status State::On(const EndPeriod& update) {
+  // Before the first end, the time of a period is not known, and neither is the use of cores.
+  const double seconds = period_ended_ != SteadyTime{}
+                             ? std::chrono::duration<double>(update.at - period_ended_).count()
+                             : 0;
   for (auto& [id, job] : jobs_) {
-    if (job.phase == Job::Phase::kRunning) job.meter.EndPeriod(job.granted_cores());
+    if (job.phase == Job::Phase::kRunning) job.meter.EndPeriod(job.granted_cores(), seconds);
   }
   std::erase_if(asking_, [&](const auto& ask) { return update.at - ask.second > kAsksAgain; });
   period_ended_ = update.at;

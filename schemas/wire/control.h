@@ -131,6 +131,8 @@ struct SessionLoad {
   HEADRACE_BATCH_METRICS(HEADRACE_METRIC_TOTAL);
   bool idle_known = false;      // idle_ns was measured
   std::vector<TierHits> tiers;  // by tier, for the batches that were delivered
+  // That the program will still take of it, later epochs included; -1: not known.
+  std::int64_t remaining_samples = -1;
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = SessionLoad;
@@ -327,6 +329,7 @@ struct JobStatus {
   std::vector<UnfitWorker> unfit;  // for one of its loaders
   std::vector<BadSample> bad;      // all of them if StatusQuery says `whole`, else the last few
   std::uint32_t bad_known = 0;  // how many there are; an older coordinator says 0, and all of them
+  std::int64_t remaining_samples = -1;  // that its trainer will still take; -1: not known
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = JobStatus;

@@ -88,6 +88,7 @@ Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {
   HEADRACE_BATCH_METRICS(HEADRACE_WRITE_METRIC);
   table.add_idle_known(v.idle_known);
   table.add_tiers(tiers);
+  table.add_remaining_samples(v.remaining_samples);
   return table.Finish();
 }
 
@@ -100,6 +101,7 @@ SessionLoad Read(Reader& r, const fb::SessionLoad* load) {
   HEADRACE_BATCH_METRICS(HEADRACE_READ_METRIC);
   out.idle_known = v.idle_known();
   out.tiers = ReadTiers(r, v.tiers());
+  out.remaining_samples = std::max<std::int64_t>(-1, v.remaining_samples());
   return out;
 }
 

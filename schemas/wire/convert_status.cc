@@ -226,6 +226,7 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   table.add_unfit(unfit);
   table.add_bad(bad);
   table.add_bad_known(v.bad_known);
+  table.add_remaining_samples(v.remaining_samples);
   return table.Finish();
 }
 
@@ -249,6 +250,7 @@ JobStatus Read(Reader& r, const fb::JobStatus* job) {
   out.unfit = ReadAll(r, v.unfit());
   out.bad = ReadAll(r, v.bad());
   out.bad_known = v.bad_known();
+  out.remaining_samples = std::max<std::int64_t>(-1, v.remaining_samples());
   return out;
 }
 

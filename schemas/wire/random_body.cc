@@ -84,6 +84,7 @@ SessionLoad RandomBody::Load() {
   Measure(out);
   out.idle_known = Coin();
   out.tiers = TierHitsList();
+  out.remaining_samples = Coin() ? -1 : Count();
   return out;
 }
 
@@ -131,6 +132,7 @@ JobStatus RandomBody::Job() {
   out.unfit = Some([this] { return Unfit(); });
   out.bad = Some([this] { return Bad(); });
   out.bad_known = Number32();
+  out.remaining_samples = Coin() ? -1 : Count();
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -60,6 +61,11 @@ class BatchMailbox {
   [[nodiscard]] bool HasNext() const {
     const std::scoped_lock lock(mutex_);
     return buffer_.HasNext();
+  }
+  // The number of batches that are made and not taken.
+  [[nodiscard]] std::size_t ready() const {
+    const std::scoped_lock lock(mutex_);
+    return buffer_.size();
   }
   void Suspect(Suspicion suspicion) {
     {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,7 @@ class ReorderBuffer {
   [[nodiscard]] bool HasNext() const {
     return !items_.empty() && (!in_order_ || items_.begin()->first == next_);
   }
+  [[nodiscard]] std::size_t size() const { return items_.size(); }
   // Takes the next batch in order, or, without order, the earliest that is there.
   std::optional<T> Take() {
     if (!HasNext()) return std::nullopt;

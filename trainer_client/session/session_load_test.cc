@@ -29,21 +29,32 @@ TEST(SessionLoad, HasTheSumOfAllThatWorkersTellOfBatches) {
   expected["compute_ns"] = 3 * 1000;
   SessionStats stats;
   for (int i = 0; i < 3; ++i) AddCost(cost, 10, stats);
-  const auto numbers = Numbers(LoadOf(SessionId(1), stats, 0));
+  const auto numbers = Numbers(LoadOf(SessionId(1), stats, {}));
   for (const auto& [name, value] : expected) EXPECT_EQ(numbers.at(name), value) << name;
 }
 
 TEST(SessionLoad, HasAllThatTheClientCounts) {
   SessionStats stats;
-  std::map<std::string, std::uint64_t> expected{{"outstanding_bytes", 7}};
+  std::map<std::string, std::uint64_t> expected{
+      {"outstanding_bytes", 7}, {"ready_batches", 3}, {"window_batches", 8}};
   SessionStats::EachMetric([&](const Metric& metric, auto member) {
     stats.*member = 100 + expected.size();
     expected[std::string(metric.name)] = stats.*member;
   });
   stats.idle_known = true;
-  const wire::SessionLoad load = LoadOf(SessionId(1), stats, 7);
+  const wire::SessionLoad load = LoadOf(SessionId(1), stats, {7, 3, 8});
   EXPECT_EQ(Numbers(load), expected);
   EXPECT_TRUE(load.idle_known);
+}
+
+TEST(SessionLoad, WhatIsStillToComeFallsWithWhatCame) {
+  SessionStats stats;
+  EXPECT_EQ(LoadOf(SessionId(1), stats, {}).remaining_samples, -1) << "not known";
+  stats.samples = 40;
+  stats.expected_samples = 100;
+  EXPECT_EQ(LoadOf(SessionId(1), stats, {}).remaining_samples, 60);
+  stats.samples = 120;
+  EXPECT_EQ(LoadOf(SessionId(1), stats, {}).remaining_samples, 0);
 }
 
 }  // namespace

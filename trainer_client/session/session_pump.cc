@@ -24,6 +24,7 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
     : reactor_(std::move(reactor)),
       context_(std::move(setup.context)),
       shared_(std::move(shared)),
+      window_(static_cast<std::uint64_t>(setup.options.max_outstanding)),
       planner_(setup.planner),
       dispatcher_(Dispatcher::Options::For(context_.plan, context_.making(), setup.resend_floor,
                                            setup.options.sample_deadline)),
@@ -454,7 +455,10 @@ void SessionPump::CheckWorkers() {
 wire::SessionLoad SessionPump::Load() {
   SessionStats stats = shared_->GrowingStats(reactor_->clock());
   AddArena(context_.arena->counts(), stats);
-  return LoadOf(context_.session, stats, dispatcher_.outstanding_bytes());
+  return LoadOf(context_.session, stats,
+                {.outstanding_bytes = dispatcher_.outstanding_bytes(),
+                 .ready_batches = shared_->ready(),
+                 .window_batches = window_});
 }
 
 }  // namespace headrace::client

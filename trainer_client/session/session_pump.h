@@ -137,6 +137,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   std::shared_ptr<net::Reactor> reactor_;
   LinkContext context_;
   std::shared_ptr<BatchMailbox> shared_;
+  std::uint64_t window_;  // batches that may be asked for ahead
   // Whether workers elsewhere may run the plan's code, once they have shown what they make.
 
   // What is known and decided.

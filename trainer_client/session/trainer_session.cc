@@ -42,6 +42,8 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{30'000};
 // Nothing within so long: the servers are looked after. A program waits in longer slices.
 constexpr std::chrono::milliseconds kLongWait{50};
+// Nobody trains on so many: a larger number is none.
+constexpr std::int64_t kMostSamples = std::int64_t{1} << 60;
 
 }  // namespace
 
@@ -241,6 +243,13 @@ void TrainerSession::EnterSampler() {
 void TrainerSession::LeaveSampler() {
   if (!forked()) shared_->LeaveSampler(runtime_->reactor->clock());
 }
+void TrainerSession::Expect(std::int64_t samples) {
+  if (forked()) return;
+  shared_->ChangeStats([samples](SessionStats& stats) {
+    const bool known = samples >= 0 && samples <= kMostSamples;
+    stats.expected_samples = known ? static_cast<std::int64_t>(stats.samples) + samples : -1;
+  });
+}
 void TrainerSession::AddIdle(Duration idle) {
   if (!forked()) shared_->AddIdle(idle);
 }
@@ -283,6 +292,7 @@ void Session::EnterNext() { impl_->EnterNext(); }
 void Session::LeaveNext() { impl_->LeaveNext(); }
 void Session::EnterSampler() { impl_->EnterSampler(); }
 void Session::LeaveSampler() { impl_->LeaveSampler(); }
+void Session::Expect(std::int64_t samples) { impl_->Expect(samples); }
 void Session::AddIdle(std::chrono::nanoseconds idle) { impl_->AddIdle(idle); }
 void Session::AddComparison(bool equal) { impl_->AddComparison(equal); }
 Result<Withdrawal> Session::Judge(std::uint64_t suspicion, bool equal) {

@@ -119,6 +119,7 @@ class TrainerSession {
   void EnterSampler();
   void LeaveSampler();
   void AddIdle(Duration idle);
+  void Expect(std::int64_t samples);
   Status ReportBadSample(const BadSampleReport& report);
   void AddComparison(bool equal);
   void Interrupt();

@@ -66,6 +66,7 @@ struct JobView {
   // the next. So it is less than cached_bytes / bytes during an epoch.
   double effective_hit = 0;
   double remaining_samples = kUnlimited;  // kUnlimited: not known
+  double received_samples = 0;            // so far
   double received = 0;                    // GPU-seconds so far
 };
 

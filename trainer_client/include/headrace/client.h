@@ -285,6 +285,8 @@ struct SessionStats {
   HEADRACE_SESSION_METRICS(HEADRACE_METRIC_MEMBER);
   HEADRACE_BATCH_METRICS(HEADRACE_METRIC_TOTAL);
   bool idle_known = false;  // AddIdle was called
+  // `samples` when the program has taken all that it will, by Session::Expect; -1: not known.
+  std::int64_t expected_samples = -1;
   std::map<std::int64_t, std::uint64_t> samples_by_worker;
   std::map<std::string, TierHits> hits_by_tier;  // by the tier's name
   template <typename Visit>
@@ -344,6 +346,9 @@ class Session {
   void LeaveSampler();
   // Adds time of the waits so far in which the caller's device had nothing to do.
   void AddIdle(std::chrono::nanoseconds idle);
+  // Says how many samples the program will still take of this loader, later iterations included; -1:
+  // not known. The coordinator orders jobs by it.
+  void Expect(std::int64_t samples);
   // Says what became of a sample, to people and to the coordinator. With `hold_back` every job that
   // reads the data set makes it without workers.
   Status ReportBadSample(const BadSampleReport& report);

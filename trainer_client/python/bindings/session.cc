@@ -235,6 +235,9 @@ class SessionObject {
   void AddComparison(bool equal) {
     if (session_) session_->AddComparison(equal);
   }
+  void Expect(std::int64_t samples) {
+    if (session_) session_->Expect(samples);
+  }
   void AddIdle(std::int64_t ns) {
     if (session_) session_->AddIdle(std::chrono::nanoseconds(std::max<std::int64_t>(ns, 0)));
   }
@@ -346,6 +349,7 @@ void AddSessions(nb::module_& module) {
       .def("leave_next", &SessionObject::Mark<&Session::LeaveNext>)
       .def("enter_sampler", &SessionObject::Mark<&Session::EnterSampler>)
       .def("leave_sampler", &SessionObject::Mark<&Session::LeaveSampler>)
+      .def("expect", &SessionObject::Expect, nb::arg("samples"))
       .def("add_idle", &SessionObject::AddIdle, nb::arg("ns"))
       .def("add_comparison", &SessionObject::AddComparison, nb::arg("equal"))
       .def("copy", &SessionObject::Copy, nb::arg("to"), nb::arg("from_"), nb::arg("nbytes"))

@@ -27,6 +27,7 @@ from . import stays as local
 from .foresight import Recapture
 from .keys_ahead import KeysAhead
 from .loader_state import LoaderState
+from .remaining import tell
 
 _SLICE = 0.1  # longest wait without a look at signals, seconds
 _INTEGERS = (int, np.int64, np.int32)  # which libraries' data sets take alike
@@ -44,9 +45,8 @@ class _Asked:
 
 
 class Ahead:
-    """Replaces a loader's stock fetcher. `stock`: that fetcher. `capture`: captures the loader
-    again, None if it has no native form any more. One thread; in a forked child it is the stock
-    fetcher."""
+    """Replaces a loader's fetcher, `stock`. `capture()`: captures the loader again, None if it has
+    no native form any more. One thread; in a forked child it is the stock fetcher."""
 
     def __init__(self, stock: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> None:
         self._stock = stock
@@ -344,6 +344,7 @@ class LazyIter(local._Local, _Foreseen):
         self._profile_name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
         if self._dataset_fetcher.handle is not None or state.learned.pace.stays():
             state.report.path, state.report.rng = "native", captured.plan.rng
+        tell(self._dataset_fetcher.handle, loader, state, captured.name, self._position.batches)
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
@@ -393,8 +394,7 @@ class LazyIter(local._Local, _Foreseen):
 
 
 def lazy_iterator(loader: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> Any:
-    """`captured`: native, with the stock loader's random numbers; `capture()` -> Captured | None:
-    the same of the loader as it then is."""
+    """`captured`: native, with the stock loader's random numbers. `capture`: as for Ahead."""
     iterator = LazyIter.__new__(LazyIter)
     iterator._init(loader, state, captured, capture)
     return iterator

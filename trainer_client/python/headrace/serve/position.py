@@ -24,7 +24,7 @@ from .remainder import rest_of, shape_of
 from .state import LoaderPlace, seed_behind
 
 _DRAWS_NOTHING = (SequentialSampler, DistributedSampler, _InfiniteConstantSampler)
-_PLAIN = (*_DRAWS_NOTHING, RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
+PLAIN = (*_DRAWS_NOTHING, RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
 
 
 def sampler_of(loader: Any) -> Any:
@@ -41,7 +41,7 @@ def looks_at_nothing_else(loader: Any) -> bool:
     sampler = sampler_of(loader)
     if getattr(sampler, "replacement", False) and sampler.generator is not None:
         return False  # draws from the program's generator all along
-    return type(sampler) in _PLAIN
+    return type(sampler) in PLAIN
 
 
 def batches_to_pull_freely(loader: Any) -> float:

@@ -4,6 +4,7 @@ import math
 import operator
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from multiprocessing.reduction import ForkingPickler
@@ -28,6 +29,7 @@ from .made_here import MadeHere
 from .missing import make_all
 from .pinning import pinned
 from .printed import show
+from .remaining import tell
 
 # Longest wait without a look at signals, seconds.
 _SLICE = 0.1
@@ -61,6 +63,7 @@ class Served(MadeHere):
         self._lazy = loader.num_workers == 0
         self._window = window
         self._session_key = session_key(loader, captured, window)
+        self._served_loader = weakref.ref(loader)
         state.report.path, state.report.rng = captured.path, captured.plan.rng
         self._reference = state.take_reference(loader)
         self._comparison = comparison_of(loader, captured, self._reference, state)
@@ -93,6 +96,8 @@ class Served(MadeHere):
         if isinstance(captured, NativePlan) and captured.plan.rng == "torch":
             named["lane_seeds"] = captured.seeds(self._base_seed)
         service.call(self._handle.raw.begin, base_seed=seed, **named)
+        loader, passed = self._served_loader(), named.get("first_batch", 0)
+        tell(self._handle, loader, self._state, captured.name, passed)
         self._comparison.begin(self._handle.raw, self._base_seed, named.get("first_batch", 0))
 
     # What the time in next() goes to (docs/reference/stall.md).
