@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -72,19 +74,31 @@ INSTANTIATE_TEST_SUITE_P(Seeds, EqualJobsTest,
                                                           "max_min_fair"),
                                           testing::Values(2, 3, 10), testing::Range(0U, 3U)));
 
-// An operator's floor reaches the policy.
-TEST_F(ElasticTest, TheFloorIsThatOfTheRules) {
-  Workers(1);
-  FakeTrainer light = Trainer("token-aaaa", 200, 0.01), hungry = Trainer("token-bbbb", 2400, 0.01);
-  for (int i = 0; i < 30; ++i) Second({&light, &hungry});
-  EXPECT_NEAR(Cores(light), 2, 0.05);
-  for (const double floor : {0.25, 1.0}) {
-    cluster_.rules.plan.floor = floor;
-    FakeTrainer other = Trainer("token-" + std::to_string(floor), 400, 0.01);
-    for (int i = 0; i < 30; ++i) Second({&light, &hungry, &other});
-    EXPECT_NEAR(Cores(hungry), floor * 4 / 3, 0.1 * floor + 0.05);
-    cluster_.Send(wire::CloseJob{other.job.job});
+class SeesTheFloor final : public Policy {
+ public:
+  explicit SeesTheFloor(const Policy& policy) : policy_(policy) {}
+  [[nodiscard]] std::string_view name() const override { return "sees_the_floor"; }
+  [[nodiscard]] std::string_view summary() const override { return "for a test"; }
+  [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
+    floor = snapshot.floor;
+    return policy_.Decide(snapshot);
   }
+  mutable std::optional<double> floor;
+
+ private:
+  const Policy& policy_;
+};
+
+TEST_F(ElasticTest, TheOperatorsFloorReachesThePolicy) {
+  const SeesTheFloor policy(*policies_.Find("utilization"));
+  cluster_.rules.plan.policy = &policy;
+  Workers(1);
+  FakeTrainer trainer = Trainer("token-aaaa", 200, 0.01);
+  Second({&trainer});
+  EXPECT_FALSE(policy.floor.has_value()) << "the policy's own";
+  cluster_.rules.plan.floor = 0.25;
+  Second({&trainer});
+  EXPECT_EQ(policy.floor, 0.25);
 }
 
 }  // namespace

@@ -13,44 +13,34 @@ constexpr double kMostApart = 600;
 // How much of a job's price is the present one.
 constexpr double kPresent = 0.05;
 
-// The logarithm of the seconds that each job has left at full speed.
-std::vector<double> LnSecondsLeft(const Snapshot& snapshot) {
-  std::vector<double> left(snapshot.jobs.size(), kUnlimited);
-  double sum = 0, known = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const JobView& job = snapshot.jobs[i];
-    if (std::isinf(job.remaining_samples) || job.terms.ready_rate <= 0) continue;
-    // At least a second: the last samples of a job are no reason to give it everything.
-    left[i] = std::log(std::max(1.0, job.remaining_samples / job.terms.ready_rate));
-    sum += left[i];
-    ++known;
-  }
-  for (double& each : left) {
-    if (std::isinf(each)) each = known > 0 ? sum / known : 0;
-  }
-  return left;
-}
-
-// The index of DivideByWorth at these prices. `ln_left`: LnSecondsLeft.
-std::vector<double> WorthAt(const Snapshot& snapshot, const HitShares& hits,
-                            std::span<const double> ln_left, const Prices& prices) {
+// The index of DivideByWorth at these prices.
+std::vector<double> WorthAt(const Snapshot& snapshot, const HitShares& hits, const Prices& prices) {
   const auto price = [&](const JobView& job, double hit) {
     return CostPerSample(job.terms, hit) * prices.cores +
            SourceBytesPerSample(job.terms, hit) * prices.source;
   };
-  std::vector<double> index(snapshot.jobs.size(), kUnlimited);
-  double greatest = -kUnlimited;
+  std::vector<double> index(snapshot.jobs.size(), 0);
+  std::vector<bool> known(index.size(), false);
+  double greatest = -kUnlimited, sum = 0, count = 0;
   for (std::size_t i = 0; i < index.size(); ++i) {
     const JobView& job = snapshot.jobs[i];
     const double each =
         (1 - kPresent) * price(job, hits.lasting[i]) + kPresent * price(job, hits.now[i]);
-    if (job.terms.ready_rate <= 0 || each <= 0) continue;
-    index[i] = std::log(job.gpus / job.terms.ready_rate / each) - ln_left[i];
+    if (std::isinf(job.remaining_samples)) continue;
+    known[i] = true;
+    index[i] = kUnlimited;
+    if (each <= 0) continue;
+    // At least those of a second: the last samples of a job are no reason to give it everything.
+    const double left = std::max({job.remaining_samples, job.terms.ready_rate, 1.0});
+    index[i] = std::log(job.gpus / each / left);
     greatest = std::max(greatest, index[i]);
+    sum += index[i];
+    ++count;
   }
-  // Who needs nothing that has a price is in nobody's way.
-  for (double& each : index) {
-    if (std::isinf(each)) each = std::isinf(greatest) ? 0 : greatest;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (!known[i]) index[i] = count > 0 ? sum / count : 0;
+    // Who needs nothing that has a price is in nobody's way.
+    if (std::isinf(index[i])) index[i] = count > 0 ? greatest : 0;
   }
   return index;
 }
@@ -87,7 +77,6 @@ Division DivideByWorth(const Snapshot& snapshot, const HitShares& hits) {
   const double source = snapshot.supply.source_rate;
   Scarcity scarce = ScarcityOf(snapshot, hits.now);
   if (std::isinf(source)) scarce.source = false;  // a tenant's quota alone makes no price
-  const std::vector<double> left = LnSecondsLeft(snapshot);
   constexpr std::array kCoresWeight = {1.0, 0.5, 0.0};
   Division best;
   for (const double weight : kCoresWeight) {
@@ -95,7 +84,7 @@ Division DivideByWorth(const Snapshot& snapshot, const HitShares& hits) {
     if (weight > 0 && !scarce.cores && scarce.source) continue;
     const Prices prices{weight / cores, weight < 1 ? (1 - weight) / std::max(source, 1e-9) : 0};
     Division division =
-        DivideByIndex(snapshot, hits.now, WorthAt(snapshot, hits, left, prices), kFloorOfWorth);
+        DivideByIndex(snapshot, hits.now, WorthAt(snapshot, hits, prices), kFloorOfWorth);
     if (best.rates.empty() || division.objective > best.objective * (1 + 1e-9)) {
       best = std::move(division);
     }

@@ -19,22 +19,24 @@ constexpr double kFloorOfWorth = 0.5;
 //
 // until nobody can use more. So a job whose index is less by a tenth has a fifth less of that, whatever the
 // noise in its measurements, and one that is several times better is served before the others have much
-// more than their floor. The rates r maximise a concave function, with s = kSharpness:
+// more than their floor. Where one resource is scarce, the amounts a of it maximise a concave function, with
+// s = kSharpness:
 //
-//   sum of  e^index * (rate with its fair share)^(1/s) * (r - floor)^(1 - 1/s)
+//   sum of  e^index * (fair share)^(1/s) * (a - floor)^(1 - 1/s)
 //
 // `floor`: the part of a fair share, if the snapshot has none. The objective is BusyGpus of the rates.
 [[nodiscard]] Division DivideByIndex(const Snapshot& admitted, std::span<const double> hits,
                                      std::span<const double> index, double floor);
 
-// The same by the GPU time that a core frees (GoldMiner's aim), and by how soon a job ends:
+// The same by what a job's GPUs make of what is scarce, for how long:
 //
-//   gpus / g / (cost * price of a core + bytes * price of a byte/s) / seconds left
+//   gpus / (samples left * (cost * price of a core + bytes * price of a byte/s))
 //
-// While a job keeps gpus * rate / g of its GPUs busy, that is linear in its rate. The time left counts
-// because a job that ends frees GPUs for another, which may be fed better: the most busy GPUs now are not
-// the most over time. Together they are GPUs over core-seconds left. Where the remaining work of a job is
-// not known, the geometric mean of the others' stands for it.
+// Without a source that is GPUs over core-seconds left. Who needs few cores for a GPU comes first (GoldMiner's
+// aim), and so does who is done soon: its GPUs then serve another job, which may be fed better. The most busy
+// GPUs now are not the most over time: without the time left, this order was found to be worth nothing over
+// fair shares (ADR 0076). So a job whose remaining work is not known has the geometric mean of the others'
+// index. If none is known, all are equal, and what is measured of them, with its noise, decides nothing.
 //
 // Cost and bytes are those that hold once the job's quota of the cache is full. With the present ones, a
 // job whose data is being cached would look dear while it is not served. It would stay at its floor, read

@@ -24,8 +24,8 @@ TEST(Utilization, AJobOfMoreGpusCountsForMore) {
   // 8 cores for 8 GPUs against 2 cores for one. Fair shares of 8 cores are 64/9 and 8/9. Half of that is
   // sure. The other 4 go by share * (GPUs a core)^2: 64 * 1 against 8 / 4.
   Snapshot s = Cluster(8);
-  AddJobView(s, 200, 0.01);
-  AddJobView(s, 800, 0.01, 8);
+  AddJobView(s, 200, 0.01).remaining_samples = 200 * 3600;
+  AddJobView(s, 800, 0.01, 8).remaining_samples = 800 * 3600;
   const Allocation a = DecideWith("utilization", s);
   EXPECT_NEAR(a.jobs[0].cores, 4.0 / 9 + 4 * 2.0 / 66, 1e-9);
   EXPECT_NEAR(a.jobs[1].cores, 32.0 / 9 + 4 * 64.0 / 66, 1e-9);
@@ -180,7 +180,10 @@ TEST(Utilization, TheSourceServesThoseWhoWillNotNeedIt) {
   s.jobs.reserve(2);
   AddJobView(s, 200, 0.001).dataset = 0;
   AddJobView(s, 100, 0.001);
-  for (JobView& job : s.jobs) job.terms.miss_bytes = 1e5;
+  for (JobView& job : s.jobs) {
+    job.terms.miss_bytes = 1e5;
+    job.remaining_samples = 3600 * job.terms.ready_rate;
+  }
   // The other job makes more of a byte today, but keeps only its floor: half of an equal share of 1e7
   // bytes/s.
   const Allocation a = DecideWith("utilization", s);
@@ -203,6 +206,7 @@ TEST(Utilization, OfJobsThatShareTheirDataTheOneAheadIsServedFirst) {
     job.dataset = 0;
     job.terms.miss_bytes = 1e5;
     job.effective_hit = hit;
+    job.remaining_samples = 1e6;
   }
   const Allocation a = DecideWith("utilization", s);
   // Half of a share for sure: 2.5e6 bytes/s each, of 0.8 and 0.4 * 1e5 bytes a sample. The others go by
