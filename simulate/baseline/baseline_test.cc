@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
+#include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "coordinator/policy/core/policy_test_util.h"
+#include "simulate/engine.h"
+#include "simulate/generate.h"
+#include "simulate/summary.h"
 
 namespace headrace::simulate {
 namespace {
@@ -79,46 +83,33 @@ TEST(Synergy, EachHasItsOwnShareAndTheRestGoesInOrderOfArrival) {
   EXPECT_THAT(t.Cores(*MakeSynergyOpt()), ElementsAre(1, 6, 5));
 }
 
-// The paper says that Tune is within 10% of the optimum. 16 hosts of 8 GPUs and 24 cores, full of jobs drawn
-// as in the paper: GPUs 1, 2, 4, 8 with 70, 10, 15, 5%; vision, language and speech models with 20, 70, 10%
-// or 60, 30, 10%, and the cores a GPU at which the published profiles (3 cores a GPU) are flat. Throughput
-// is each job's over that with its own share.
-TEST(Synergy, TuneIsWithinATenthOfOptInThroughput) {
-  constexpr double kVision[] = {8.8, 8.7, 7.2, 4.7,
-                                3.5};     // alexnet, shufflenet, resnet18, mobilenet, resnet50
-  constexpr double kSpeech[] = {7.5, 3};  // m5, deepspeech
-  constexpr double kLanguage = 1;
-  for (const int vision : {20, 60}) {
-    double sum = 0, gain = 0;
-    constexpr int kMixes = 200;
-    for (unsigned seed = 0; seed < kMixes; ++seed) {
-      std::mt19937 rng(seed);
-      Setting s(128);
-      for (int free = 128; free > 0;) {
-        const unsigned size = rng() % 100, model = rng() % 100;
-        const int gpus = std::min(free, size < 70 ? 1 : size < 80 ? 2 : size < 95 ? 4 : 8);
-        const double each = model < static_cast<unsigned>(vision) ? kVision[rng() % 5]
-                            : model < 90                          ? kLanguage
-                                                                  : kSpeech[rng() % 2];
-        s.snapshot.jobs.reserve(256);
-        s.Add(each * gpus, gpus);
-        free -= gpus;
-      }
-      const auto throughput = [&](const std::vector<double>& cores) {
-        double all = 0;
-        for (std::size_t i = 0; i < cores.size(); ++i) {
-          const JobView& job = s.snapshot.jobs[i];
-          const double need = NeededCores(job);
-          all += std::min(cores[i], need) / std::min(need, 3.0 * job.gpus);
-        }
-        return all;
+// The paper says that Tune is within 10% of Opt in average completion time. Here with 16 hosts of 8 GPUs and
+// 3 cores a GPU, and jobs drawn as in the paper: GPUs 1, 2, 4, 8 with 70, 10, 15, 5%; vision, language and
+// speech models with 20, 70, 10% or 60, 30, 10%.
+TEST(Synergy, TuneIsWithinATenthOfOpt) {
+  for (const double vision : {0.2, 0.6}) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      GenerateOptions options;
+      options.jobs = 200;
+      options.gpus = 128;
+      options.seed = seed;
+      options.load = 1;
+      options.vision = vision;
+      options.speech = 0.1;
+      const auto trace = Generate(options);
+      ASSERT_TRUE(trace.ok());
+      Cluster cluster;
+      cluster.gpus = options.gpus;
+      const auto average = [&](std::unique_ptr<Baseline> baseline) {
+        BaselineScheduler scheduler(std::move(baseline), GpuOrder::kFifo);
+        const auto outcome = Simulate(*trace, cluster, CacheMode::kMinio, {}, scheduler);
+        EXPECT_TRUE(outcome.ok());
+        return outcome.ok() ? Summarise(*trace, cluster, *outcome).avg_jct_s : 0;
       };
-      const double opt = throughput(s.Cores(*MakeSynergyOpt()));
-      sum += throughput(s.Cores(*MakeSynergy())) / opt;
-      gain += opt / throughput(s.Cores(*MakeFixed()));
+      const double opt = average(MakeSynergyOpt());
+      EXPECT_LT(average(MakeSynergy()), 1.1 * opt) << vision << ", seed " << seed;
+      EXPECT_LT(opt, average(MakeFixed())) << "there is something to win";
     }
-    EXPECT_GT(sum / kMixes, 0.9) << vision << "% vision";
-    EXPECT_GT(gain / kMixes, 1.1) << "there is something to win";
   }
 }
 
@@ -129,8 +120,10 @@ TEST(Synergy, WhatAJobDoesNotNeedServesOthers) {
   EXPECT_THAT(s.Cores(*MakeSynergy()), ElementsAre(1, 22));
 }
 
-TEST(Synergy, AJobGetsNoMoreThanItsHosts) {
-  Setting s(64);
+TEST(Synergy, CoresOfHostsWithoutGpusAreNotItsOwn) {
+  Setting s(8);
+  s.cluster.extra_cores = 40;
+  s.snapshot.supply.cores = s.cluster.cores();
   s.Add(100);
   EXPECT_THAT(s.Cores(*MakeSynergy()), ElementsAre(24));
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "simulate/baseline/baseline.h"
@@ -15,10 +14,10 @@ namespace {
 //         linear program. It has one resource here, and profiles are linear until they are flat, so a
 //         greedy order solves it exactly.
 //
-// A job's cores are on the hosts of its GPUs. Hosts have 8 GPUs, and a job gets at most all cores of the
-// fewest hosts that it fits on. The simulation ignores which jobs share a host, which favours both. The
-// paper's tune gives a job all that it asks for or its own share, and takes the excess back from others
-// when needed; giving a part is better for it in every trace that was tried.
+// In the paper a job's cores are on the hosts of its GPUs. Here they may be on any, as if its input were made
+// elsewhere too, which favours both: with the paper's bound a job of 8 GPUs never has more than its own
+// share. The paper's tune gives a job all that it asks for or its own share, and takes the excess back from
+// others when needed; giving a part was better for it in every trace that was tried.
 class Synergy final : public Baseline {
  public:
   explicit Synergy(bool opt) : opt_(opt) {}
@@ -29,13 +28,11 @@ class Synergy final : public Baseline {
   }
   void Divide(const View& view, std::span<const std::size_t> admitted,
               std::span<double> cores) override {
-    constexpr double kGpusPerHost = 8;
     double free = view.snapshot.supply.cores - view.cluster.extra_cores;
     std::vector<double> most(admitted.size()), gain(admitted.size());
     for (std::size_t k = 0; k < admitted.size(); ++k) {
       const auto& job = view.snapshot.jobs[admitted[k]];
-      const double hosts = std::ceil(job.gpus / kGpusPerHost);
-      most[k] = std::min(NeededCores(job), hosts * kGpusPerHost * view.cluster.cpu_per_gpu);
+      most[k] = NeededCores(job);
       const double own = std::min(most[k], OwnCores(view, job));
       // Of its throughput with its own share, for each core more.
       gain[k] = own > 0 ? 1 / own : 0;
