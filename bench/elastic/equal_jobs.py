@@ -36,10 +36,15 @@ def main() -> None:
         ratios = [each["most_over_least"] for each in runs]
         steps = ", ".join(f"{rate:.1f}" for rate in runs[-1]["steps"])
         grants = ", ".join(f"{cores:.3f}" for cores in runs[-1]["cores"])
-        rows.append((f"{name}: most over least steps (aim: {AIM})", harness.show(harness.spread(ratios))))
+        rows.append(
+            (f"{name}: most over least steps (aim: {AIM})", harness.show(harness.spread(ratios)))
+        )
         rows.append((f"{name}: steps/s and cores granted, last run", f"{steps}; {grants}"))
     harness.write_report(
-        "equal_jobs", "Identical jobs on one worker of one core", rows, {"photos": photos, **results}
+        "equal_jobs",
+        "Identical jobs on one worker of one core",
+        rows,
+        {"photos": photos, **results},
     )
 
 
