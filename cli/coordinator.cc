@@ -36,6 +36,7 @@ struct Options {
   std::string state_dir;
   bool forget_bad_samples = false;
   std::string policy = "utilization";
+  std::optional<double> floor;
   std::string tenants;  // path
   bool shared_cache_first = false;
   double source_rate = 0;                  // bytes/s; 0: no limit
@@ -144,6 +145,7 @@ Status Coordinate(const Options& options) {
   wanted.state_dir = options.state_dir;
   wanted.forget_bad_samples = options.forget_bad_samples;
   wanted.policy = options.policy;
+  wanted.floor = options.floor;
   if (!options.tenants.empty()) {
     HR_TRY(TenantsFile file, ReadTenants(options.tenants));
     wanted.tenants = std::move(file.tenants);
@@ -254,6 +256,13 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   command->add_option("--policy", options->policy, PolicyHelp())
       ->type_name("NAME")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--floor", options->floor,
+          "Part of its fair share of cores and bandwidth that each job surely has, whatever "
+          "the policy prefers [default: 1 for fifo, 0.5 for others]")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("PART");
   command
       ->add_option("--tenants", options->tenants,
                    "Weights and quotas of tenants, and bounds of data sets, a JSON file")

@@ -219,6 +219,13 @@ void AddOptions(CLI::App& command, Options& o) {
                   "cache, as traces take it")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  command
+      .add_option(
+          "--floor", o.cluster.floor,
+          "Part of its fair share of cores and bandwidth that each job surely has; with our "
+          "policies [default: 1 for fifo, 0.5 for others]")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("PART");
   command.add_flag("--shared-cache-first", o.cluster.shared_cache_first,
                    "Jobs that wait and whose data set is cached go first; with our policies");
   command.add_flag("--fill", o.engine.fill,

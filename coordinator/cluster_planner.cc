@@ -76,6 +76,7 @@ class ClusterPlanner {
  private:
   void CollectWorkers() {
     snapshot_.supply.source_rate = rules_.source_rate;
+    snapshot_.floor = rules_.floor;
     snapshot_.shared_cache_first = rules_.shared_cache_first;
     for (const auto& [id, worker] : state_.workers()) {
       if (!worker.leasable()) continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct PlanRules {
   double source_rate = kUnlimited;  // bytes/s of all sources together
   // Every job leases every worker with at least kLeastMillicores, since private workers run anyway.
   bool lease_all = false;
-  bool shared_cache_first = false;              // see Snapshot
+  std::optional<double> floor;                  // see Snapshot
+  bool shared_cache_first = false;              // the same
   std::map<std::string, double> dataset_bytes;  // most that is cached, by the data set's name
 };
 

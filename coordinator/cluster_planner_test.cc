@@ -196,7 +196,7 @@ TEST_F(ClusterPlannerTest, ASteadyClusterIsLeftAlone) {
 
 // A loop that only counts its batches takes millions of samples a second, and a client may report
 // anything. No job asks for more than there is, and no other job loses its part of it.
-TEST_F(ClusterPlannerTest, WhoAsksWithoutBoundTakesNobodysFloor) {
+TEST_F(ClusterPlannerTest, WhoAsksWithoutBoundTakesNobodysShare) {
   rules_.policy = policies_.Find("fifo");
   Worker(8);
   const JobId boundless = Job(), modest = Job();
@@ -212,7 +212,7 @@ TEST_F(ClusterPlannerTest, WhoAsksWithoutBoundTakesNobodysFloor) {
     EndPeriod();
     const ClusterPlan plan = Plan();
     EXPECT_LE(Cores(plan.jobs[0]), 8);
-    EXPECT_NEAR(Cores(plan.jobs[1]), 4 * 0.05, 0.01);
+    EXPECT_NEAR(Cores(plan.jobs[1]), 4, 0.01) << "its fair share";
   }
 }
 
@@ -281,16 +281,17 @@ TEST_F(ClusterPlannerTest, ACoordinatorThatHasJustBegunTakesNoCacheAway) {
     Plan();
   }
   const auto quota = [&](std::size_t i) { return Plan().jobs[i].grants.at(worker).cache_bytes; };
-  ASSERT_EQ(quota(1), 1'000'000'000u);
+  // Almost all: a share of the other's worth is a few bytes.
+  ASSERT_NEAR(static_cast<double>(quota(1)), 1e9, 100);
   State replayed;
   for (const Update& update : state_.Snapshot()) HR_CHECK(replayed.Apply(update).ok());
   state_ = replayed;
-  EXPECT_EQ(quota(1), 1'000'000'000u) << "nobody has said yet what is cached";
+  EXPECT_NEAR(static_cast<double>(quota(1)), 1e9, 100) << "nobody has said yet what is cached";
   Report(worker, {nothing, cached});
-  EXPECT_EQ(quota(1), 1'000'000'000u);
+  EXPECT_NEAR(static_cast<double>(quota(1)), 1e9, 100);
   cached.cache_bytes = 1'000'000'000;
   Report(worker, {nothing, cached});
-  EXPECT_EQ(quota(0), 0u) << "until then it could fill what is free";
+  EXPECT_LT(quota(0), 100u) << "until then it could fill what is free";
 }
 
 }  // namespace

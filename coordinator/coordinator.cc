@@ -68,6 +68,7 @@ class CoordinatorImpl final : public Coordinator {
     if (!rules_.plan.policy) return UnknownPolicy(policies_, options_.policy);
     rules_.plan.tenants = options_.tenants;
     rules_.plan.dataset_bytes = options_.dataset_bytes;
+    rules_.plan.floor = options_.floor;
     rules_.plan.shared_cache_first = options_.shared_cache_first;
     rules_.plan.source_rate = options_.source_rate;
     rules_.plan.lease_all = options_.lease_all;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct CoordinatorOptions {
   std::string policy = "utilization";
   std::vector<Tenant> tenants;                  // see PlanRules
   std::map<std::string, double> dataset_bytes;  // see PlanRules
-  bool shared_cache_first = false;              // see PlanRules
+  std::optional<double> floor;                  // see PlanRules
+  bool shared_cache_first = false;              // the same
   double source_rate = kUnlimited;              // bytes/s, of all sources together
   bool lease_all = false;                       // see PlanRules
   std::string pool = "static";

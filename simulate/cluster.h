@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "coordinator/estimate/estimator.h"
 
@@ -23,7 +24,8 @@ struct Cluster {
   double link = coordinator::kUnlimited;
   int gpus_per_host = 8;
 
-  bool shared_cache_first = false;  // see coordinator::Snapshot
+  std::optional<double> floor;      // see coordinator::Snapshot
+  bool shared_cache_first = false;  // the same
 
   // Hosts on which a job's input is made: as few as have its GPUs. The simulation ignores which.
   [[nodiscard]] int HostsOf(int job_gpus) const {

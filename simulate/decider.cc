@@ -58,6 +58,7 @@ Snapshot Decider::MakeSnapshot(std::span<const RunningJob> jobs,
   snapshot.supply = {static_cast<double>(cluster_.gpus), cluster_.cores() - pinned,
                      mode_ == CacheMode::kJoint ? cluster_.cache_bytes : 0, cluster_.source_rate};
   snapshot.tenants = tenants_;
+  snapshot.floor = cluster_.floor;
   snapshot.shared_cache_first = cluster_.shared_cache_first;
   local_.clear();
   snapshot.jobs.reserve(candidates.size());

@@ -16,7 +16,7 @@ TRACES = {
 RATIOS = (1, 1.5, 2, 3, 4, 6, 7.1, 9, 10, 12, 12.1, 12.8, 13.5, 14)
 # A queue of 5,000 jobs: fewer cells, and rounds of an hour.
 LONG = {"trace2": (3, 12)}
-BASELINES = ("fixed", "synergy", "tfdata", "cachew")
+BASELINES = ("fixed", "synergy", "synergy-opt", "tfdata", "cachew")
 
 
 def one_job(options) -> tuple[list[dict], str]:
@@ -107,7 +107,7 @@ def muri_text(options, results) -> str:
     text = ""
     columns = [
         ("fifo", None), ("utilization", None), ("max_min_fair", None), ("sjf", None),
-        ("synergy", "fifo"), ("tfdata", "fifo"), ("cachew", "fifo"),
+        ("synergy", "fifo"), ("synergy-opt", "fifo"), ("tfdata", "fifo"), ("cachew", "fifo"),
         ("fixed", "sjf"), ("fixed", "max_min"), ("unlimited", "fifo"),
     ]  # fmt: skip
     names = [

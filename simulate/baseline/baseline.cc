@@ -87,7 +87,7 @@ coordinator::Allocation BaselineScheduler::Decide(const View& view) {
 }
 
 std::unique_ptr<Baseline> MakeBaseline(std::string_view name) {
-  for (const auto& make : {MakeFixed, MakeSynergy, MakeTfdata, MakeCachew}) {
+  for (const auto& make : {MakeFixed, MakeSynergy, MakeSynergyOpt, MakeTfdata, MakeCachew}) {
     auto made = make();
     if (made->name() == name) return made;
   }
@@ -96,7 +96,7 @@ std::unique_ptr<Baseline> MakeBaseline(std::string_view name) {
 
 std::vector<std::string> BaselineNames() {
   std::vector<std::string> names;
-  for (const auto& make : {MakeFixed, MakeSynergy, MakeTfdata, MakeCachew}) {
+  for (const auto& make : {MakeFixed, MakeSynergy, MakeSynergyOpt, MakeTfdata, MakeCachew}) {
     names.emplace_back(make()->name());
   }
   return names;

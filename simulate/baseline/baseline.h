@@ -31,6 +31,7 @@ class Baseline {
 
 [[nodiscard]] std::unique_ptr<Baseline> MakeFixed();
 [[nodiscard]] std::unique_ptr<Baseline> MakeSynergy();
+[[nodiscard]] std::unique_ptr<Baseline> MakeSynergyOpt();
 [[nodiscard]] std::unique_ptr<Baseline> MakeTfdata();
 [[nodiscard]] std::unique_ptr<Baseline> MakeCachew();
 // nullptr if there is no such baseline.

@@ -12,63 +12,8 @@
 namespace headrace::coordinator {
 namespace {
 
-// What is left of the supply and of each tenant's quota.
-class Ledger {
- public:
-  explicit Ledger(const Snapshot& snapshot)
-      : cores_(snapshot.supply.cores), source_(snapshot.supply.source_rate) {
-    for (const Tenant& tenant : snapshot.tenants) quotas_.push_back(tenant.quota);
-  }
-  // The most samples/s that the rest allows.
-  [[nodiscard]] double MostRate(const JobView& job, double hit) const {
-    const Resources& quota = quotas_[static_cast<std::size_t>(job.tenant)];
-    const double cost = CostPerSample(job.terms, hit);
-    const double bytes = SourceBytesPerSample(job.terms, hit);
-    double rate = kUnlimited;
-    if (cost > 0) rate = std::min(rate, std::max(0.0, std::min(cores_, quota.cores)) / cost);
-    if (bytes > 0) {
-      rate = std::min(rate, std::max(0.0, std::min(source_, quota.source_rate)) / bytes);
-    }
-    return rate;
-  }
-  // A negative rate gives back.
-  void Take(const JobView& job, double hit, double rate) {
-    Resources& quota = quotas_[static_cast<std::size_t>(job.tenant)];
-    const double cores = rate * CostPerSample(job.terms, hit);
-    const double source = rate * SourceBytesPerSample(job.terms, hit);
-    cores_ -= cores;
-    quota.cores -= cores;
-    source_ -= source;
-    quota.source_rate -= source;
-  }
-
- private:
-  double cores_, source_;
-  std::vector<Resources> quotas_;
-};
-
-// The amounts that jobs ask for, and the most they can have.
-struct Need {
-  double cores = 0;
-  double source = 0;
-  Resources limit;
-};
-
-// The needs for each tenant and its quota; the last one: for all jobs and the supply.
-std::vector<Need> NeedsOf(const Snapshot& snapshot, std::span<const double> hits) {
-  std::vector<Need> needs;
-  for (const Tenant& tenant : snapshot.tenants) needs.push_back({0, 0, tenant.quota});
-  needs.push_back({0, 0, snapshot.supply});
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    const JobView& job = snapshot.jobs[i];
-    const double rate = AskedRate(job, hits[i]);
-    for (Need* need : {&needs[static_cast<std::size_t>(job.tenant)], &needs.back()}) {
-      need->cores += CoresFor(job.terms, rate, hits[i]);
-      need->source += SourceRateFor(job.terms, rate, hits[i]);
-    }
-  }
-  return needs;
-}
+// Of bytes that are cached already, in the choice of what is cached.
+constexpr double kKeepBonus = 1.25;
 
 // Gives away cores that nobody needs, up to kHeadroom of each job's.
 void SpreadCores(const Snapshot& snapshot, std::vector<Grant>& grants) {
@@ -118,32 +63,6 @@ void SpreadSource(const Snapshot& snapshot, std::vector<Grant>& grants) {
 
 }  // namespace
 
-std::vector<double> FloorShares(const Snapshot& snapshot, std::span<const double> hits) {
-  const auto fit = [](double& share, double need, double have) {
-    const double half = std::max(0.0, have) / 2;
-    if (need * share > half) share = half / need;
-  };
-  std::vector<Need> needs = NeedsOf(snapshot, hits);
-  Need all = needs.back();
-  needs.pop_back();
-  // The part of kLeastShare that the tenant's quota allows. The rest of its demand does not concern
-  // others.
-  std::vector<double> shares;
-  for (const Need& need : needs) {
-    double share = kLeastShare;
-    fit(share, need.cores, need.limit.cores);
-    fit(share, need.source, need.limit.source_rate);
-    shares.push_back(share / kLeastShare);
-    all.cores -= (1 - shares.back()) * need.cores;
-    all.source -= (1 - shares.back()) * need.source;
-  }
-  double common = kLeastShare;
-  fit(common, all.cores, all.limit.cores);
-  fit(common, all.source, all.limit.source_rate);
-  for (double& share : shares) share *= common;
-  return shares;
-}
-
 Scarcity ScarcityOf(const Snapshot& snapshot, std::span<const double> hits) {
   Scarcity scarce;
   for (const Need& need : NeedsOf(snapshot, hits)) {
@@ -151,11 +70,6 @@ Scarcity ScarcityOf(const Snapshot& snapshot, std::span<const double> hits) {
     if (need.source > need.limit.source_rate) scarce.source = true;
   }
   return scarce;
-}
-
-double AskedRate(const JobView& job, double hit) {
-  const double cost = CostPerSample(job.terms, hit);
-  return cost > 0 ? std::min(job.terms.ready_rate, job.most_cores / cost) : job.terms.ready_rate;
 }
 
 std::vector<std::size_t> Order(const Snapshot& snapshot,
@@ -237,26 +151,6 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
   }
 }
 
-Rates DivideInOrder(const Snapshot& snapshot, std::span<const double> hits,
-                    std::span<const std::size_t> order) {
-  Ledger ledger(snapshot);
-  Rates rates(snapshot.jobs.size(), 0);
-  const std::vector<double> floors = FloorShares(snapshot, hits);
-  for (const std::size_t i : order) {
-    const JobView& job = snapshot.jobs[i];
-    rates[i] = floors[static_cast<std::size_t>(job.tenant)] * AskedRate(job, hits[i]);
-    ledger.Take(snapshot.jobs[i], hits[i], rates[i]);
-  }
-  for (const std::size_t i : order) {
-    const JobView& job = snapshot.jobs[i];
-    const double more = std::min(AskedRate(job, hits[i]) - rates[i], ledger.MostRate(job, hits[i]));
-    if (more <= 0) continue;
-    ledger.Take(job, hits[i], more);
-    rates[i] += more;
-  }
-  return rates;
-}
-
 double BusyGpus(const Snapshot& snapshot, const Rates& rates) {
   double busy = 0;
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
@@ -264,14 +158,6 @@ double BusyGpus(const Snapshot& snapshot, const Rates& rates) {
     if (job.terms.ready_rate > 0) busy += job.gpus * rates[i] / job.terms.ready_rate;
   }
   return busy;
-}
-
-Division InOrder(const Snapshot& snapshot, const HitShares& hits,
-                 std::span<const std::size_t> order) {
-  Division division;
-  division.rates = DivideInOrder(snapshot, hits.now, order);
-  division.objective = BusyGpus(snapshot, division.rates);
-  return division;
 }
 
 Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> order, bool preempts,
@@ -285,7 +171,7 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
     Admit(all, order, preempts, result.jobs);
   }
   // Thousands may wait, so the rest is about the admitted jobs alone.
-  Snapshot snapshot{all.supply, all.tenants, all.datasets, {}};
+  Snapshot snapshot{all.supply, all.tenants, all.datasets, {}, all.floor};
   std::vector<std::size_t> positions;                              // indices of these in `all`
   std::vector<std::size_t> places(all.jobs.size(), kNotAdmitted);  // the inverse
   for (std::size_t i = 0; i < all.jobs.size(); ++i) {
@@ -296,15 +182,12 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
     snapshot.supply.cores -= all.jobs[i].pinned_cores;
   }
   snapshot.supply.cores = std::max(0.0, snapshot.supply.cores);
-  std::vector<std::size_t> admitted_order;
-  for (const std::size_t i : order) {
-    if (places[i] != kNotAdmitted) admitted_order.push_back(places[i]);
-  }
-
   const bool caches = snapshot.supply.cache_bytes > 0 && !snapshot.datasets.empty();
   result.dataset_bytes.assign(snapshot.datasets.size(), 0);
   if (caches) {
     const std::vector<Reader> readers = ReadersOf(all, places);
+    // Where jobs take turns, quotas would change with each turn, and a data set be read again in the next.
+    const double keep_bonus = preempts ? kKeepBonus : 1;
     const double cores = std::max(snapshot.supply.cores, 1e-9);
     const double source =
         std::isinf(snapshot.supply.source_rate) ? 0 : std::max(snapshot.supply.source_rate, 1e-9);
@@ -319,8 +202,8 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
       for (const JobView& job : snapshot.jobs) rates.push_back(AskedRate(job, job.effective_hit));
       // The first pass is for what jobs ask for, the second for what they then get.
       for (int pass = 0; pass < 2; ++pass) {
-        const auto quota = FillCache(snapshot, readers, rates, prices);
-        Division division = divide(snapshot, LastingHits(snapshot, quota), admitted_order);
+        const auto quota = FillCache(snapshot, readers, rates, prices, keep_bonus);
+        Division division = divide(snapshot, LastingHits(snapshot, quota));
         rates = std::move(division.rates);
         if (division.objective > best * (1 + 1e-9)) {
           best = division.objective;
@@ -328,9 +211,10 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
         }
       }
     }
+    result.dataset_bytes = KeepNearby(snapshot, readers, std::move(result.dataset_bytes));
   }
   const HitShares hits = PresentHits(snapshot, result.dataset_bytes);
-  const Rates rates = divide(snapshot, hits, admitted_order).rates;
+  const Rates rates = divide(snapshot, hits).rates;
   std::vector<Grant> grants(snapshot.jobs.size());
   for (std::size_t k = 0; k < grants.size(); ++k) {
     grants[k].admitted = true;

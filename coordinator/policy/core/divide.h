@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "coordinator/policy/core/fair_share.h"
 #include "coordinator/policy/core/policy.h"
 
 // Code that the policies share. A policy says in which order jobs are admitted, and how rates are
@@ -13,37 +14,27 @@
 //   1. Jobs get their GPUs in the policy's order (Admit).
 //   2. A byte of a data set's cache saves, each second, (miss_cost - hit_cost) / d core-seconds and
 //      miss_bytes / d bytes of the source for each sample/s of its jobs. With prices for both, the
-//      cache is a fractional knapsack: fill it with the data sets of the highest value a byte
-//      (SiloD's rule; it has the source alone). The prices are searched over a small grid: the
-//      policy's own objective, with that cache in effect, decides.
+//      cache goes to the data sets of the highest value a byte (SiloD's rule; it has the source
+//      alone), continuously (FillCache). The prices are searched over a small grid: the policy's own
+//      objective, with that cache in effect, decides.
 //   3. Rates are divided once more with what the cache holds *now*: a quota that shrinks counts at
 //      once, one that grows when the next epoch reads it.
 namespace headrace::coordinator {
-
-// Share of its demand that every admitted job gets before the policy's order counts, so that no job
-// stands still. It is less if these shares sum to more than half of a resource. If they exceed half
-// of a tenant's quota, it is less for that tenant's jobs alone.
-constexpr double kLeastShare = 0.05;
 
 // Share that jobs get beyond the formula's need while cores are left over, since batches differ in
 // size.
 constexpr double kHeadroom = 0.1;
 
-// Samples/s for each job of a snapshot.
-using Rates = std::vector<double>;
-struct Division {
-  Rates rates;
-  double objective = 0;  // the policy's own; larger is better
+struct Prices {
+  double cores = 0, source = 0;  // price of a core, and of a byte/s
 };
 // Shares of reads that the cache answers, for each job of a snapshot.
 struct HitShares {
   std::vector<double> now;      // rates are divided with these
   std::vector<double> lasting;  // once what is cached for the job has been read
 };
-// `admitted` has only these jobs, in order of arrival. `order`: their positions in the policy's
-// order.
-using Divide = std::function<Division(const Snapshot& admitted, const HitShares& hits,
-                                      std::span<const std::size_t> order)>;
+// `admitted` has only these jobs, in order of arrival.
+using Divide = std::function<Division(const Snapshot& admitted, const HitShares& hits)>;
 
 // Gives positions in Snapshot::jobs: higher priority first, then as `before` says, then in order of
 // arrival.
@@ -63,30 +54,16 @@ constexpr double kMostAhead = 3600;
 void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool preempts,
            std::vector<Grant>& grants);
 
-// In the functions below, all jobs of the snapshot are admitted.
+// In the functions below, all jobs of the snapshot are admitted, unless a line says otherwise.
 //
-// Part of its demand that every job surely can have, by tenant: kLeastShare, or the part at which
-// these shares take half of the scarcest resource or quota.
-[[nodiscard]] std::vector<double> FloorShares(const Snapshot& admitted,
-                                              std::span<const double> hits);
 // Resources, of the supply or of a tenant's quota, of which there is less than the jobs ask for.
 struct Scarcity {
   bool cores = false;
   bool source = false;
 };
 [[nodiscard]] Scarcity ScarcityOf(const Snapshot& admitted, std::span<const double> hits);
-// In `order`, gives each job the rate it asks for while cores, source and its tenant's quota last.
-[[nodiscard]] Rates DivideInOrder(const Snapshot& admitted, std::span<const double> hits,
-                                  std::span<const std::size_t> order);
 // Sum over jobs of gpus * rate / ready_rate: GPUs that compute.
 [[nodiscard]] double BusyGpus(const Snapshot& admitted, const Rates& rates);
-// DivideInOrder with the objective BusyGpus. Policies use it if their rule is only an order.
-[[nodiscard]] Division InOrder(const Snapshot& admitted, const HitShares& hits,
-                               std::span<const std::size_t> order);
-
-// Rate that the job asks for, within its limits: ready_rate, most_cores.
-[[nodiscard]] double AskedRate(const JobView& job, double hit);
-
 // Makes the whole decision, as above. Pinned cores of admitted jobs are taken off the supply first.
 [[nodiscard]] Allocation AllocateJointly(const Snapshot& snapshot,
                                          std::span<const std::size_t> order, bool preempts,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ struct Resources {
 
 struct Tenant {
   std::string name;
-  double weight = 1;  // > 0; of its jobs against others' under max_min_fair
+  double weight =
+      1;  // > 0; of its jobs against others': a job's fair share goes by GPUs times this
   Resources quota = Resources::Unlimited();
 };
 
@@ -74,7 +76,9 @@ struct Snapshot {
   Resources supply;
   std::vector<Tenant> tenants;  // at least one
   std::vector<Dataset> datasets;
-  std::vector<JobView> jobs;        // in order of arrival
+  std::vector<JobView> jobs;  // in order of arrival
+  // Part of its fair share that each job surely has, 0..1 (fair_share.h); none: the policy's own.
+  std::optional<double> floor;
   bool shared_cache_first = false;  // see SharedFirst (divide.h)
 };
 
@@ -100,7 +104,7 @@ class Policy {
   // Gives the same allocation for the same snapshot. Every allocation holds to this:
   // - it exceeds no resource of the supply, no tenant's quota and no job's most_cores;
   // - jobs that are not admitted get nothing, and have a reason;
-  // - every admitted job runs at some rate while there is anything (kLeastShare, divide.h).
+  // - every admitted job runs at some rate while there is anything (fair_share.h).
   [[nodiscard]] virtual Allocation Decide(const Snapshot& snapshot) const = 0;
   // True: a running job may have to give its GPUs to another job (Gavel's rounds).
   [[nodiscard]] virtual bool preempts() const { return false; }

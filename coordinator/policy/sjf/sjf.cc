@@ -2,21 +2,23 @@
 #include <memory>
 #include <vector>
 
-#include "coordinator/policy/core/divide.h"
+#include "coordinator/policy/core/index.h"
 
 namespace headrace {
 namespace coordinator {
 namespace {
 
-// Shortest job first. The order is the remaining time of a job with a share of the cores in
-// proportion to its GPUs. At the speed of its trainer alone, a job that no cluster can feed would
-// look short. A job whose remaining time is unknown counts as the longest: it comes after the
-// others, in order of arrival. Running jobs keep their GPUs.
+// Shortest job first, for GPUs. The order is the remaining time of a job with a share of the cores in
+// proportion to its GPUs. At the speed of its trainer alone, a job that no cluster can feed would look
+// short. A job whose remaining time is unknown counts as the longest: it comes after the others, in order
+// of arrival. Running jobs keep their GPUs. Cores and the source are divided as under `utilization`
+// (DivideByWorth), which counts the remaining work too. By the remaining time alone, jobs that no cluster
+// can feed would have most of the cores.
 class Sjf final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "sjf"; }
   [[nodiscard]] std::string_view summary() const override {
-    return "shortest remaining time first, each job up to what it can use";
+    return "GPUs by the shortest remaining time; cores and bandwidth as under utilization";
   }
   [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
     double gpus = snapshot.supply.gpus;
@@ -31,7 +33,7 @@ class Sjf final : public Policy {
       return remaining[static_cast<std::size_t>(&a - snapshot.jobs.data())] <
              remaining[static_cast<std::size_t>(&b - snapshot.jobs.data())];
     });
-    return AllocateJointly(snapshot, order, preempts(), InOrder);
+    return AllocateJointly(snapshot, order, preempts(), DivideByWorth);
   }
 
  private:
