@@ -35,6 +35,7 @@ struct CoordinatorOptions {
   std::vector<Tenant> tenants;                  // see PlanRules
   std::map<std::string, double> dataset_bytes;  // see PlanRules
   bool shared_cache_first = false;              // see PlanRules
+  bool replicas = true;                         // see PlanRules
   double source_rate = kUnlimited;              // bytes/s, of all sources together
   bool lease_all = false;                       // see PlanRules
   std::string pool = "static";

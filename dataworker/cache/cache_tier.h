@@ -58,6 +58,8 @@ struct CacheLookup {
   std::uint32_t tier = 0;  // that has it, or must look; its place in the store, which sets it
   // Of a miss: the caller may make the entry. Set by CacheLease.
   std::shared_ptr<EntryClaim> claim = nullptr;
+  // Of an entry that another worker gave: who owns it. Set by CacheLease.
+  WorkerId owner = {};
 };
 
 // A cache tier. Thread-safe. Admits until it is full and never evicts for a job whose data fills

@@ -19,7 +19,7 @@ constexpr std::size_t RoundUp(std::size_t value, std::size_t to) {
 // Smaller than chunks of entries: what goes for one of these shall not be much more than it needs.
 std::size_t BlockBytes(std::uint64_t budget) {
   constexpr std::uint64_t kLeast = 16 * kPage, kMost = std::uint64_t{8} << 20;
-  return RoundUp(std::clamp<std::uint64_t>(budget / 64, kLeast, kMost), kPage);
+  return RoundUp(std::clamp<std::uint64_t>(budget / 256, kLeast, kMost), kPage);
 }
 
 }  // namespace
@@ -28,6 +28,7 @@ std::size_t BlockBytes(std::uint64_t budget) {
 struct ReplicaShelf::Block {
   RoomLoan loan;
   const JobId job;
+  const WorkerId owner;  // who gave what is here
   const std::size_t bytes, lent;
   const Memory memory;
   // Guarded by ReplicaShelf::mutex_:
@@ -61,6 +62,11 @@ void ReplicaShelf::SetJobs(const std::set<JobId>& jobs) {
   });
 }
 
+void ReplicaShelf::AddJobs(const std::set<JobId>& jobs) {
+  const std::lock_guard lock(mutex_);
+  jobs_.insert(jobs.begin(), jobs.end());
+}
+
 void ReplicaShelf::Drop(const std::set<JobId>& jobs) {
   const std::lock_guard lock(mutex_);
   const std::deque<std::shared_ptr<Block>> all = blocks_;
@@ -69,7 +75,8 @@ void ReplicaShelf::Drop(const std::set<JobId>& jobs) {
   }
 }
 
-std::shared_ptr<ReplicaShelf::Block> ReplicaShelf::NewBlock(JobId job, std::size_t need) const {
+std::shared_ptr<ReplicaShelf::Block> ReplicaShelf::NewBlock(JobId job, WorkerId owner,
+                                                            std::size_t need) const {
   for (const std::size_t bytes :
        {std::max(block_bytes_, RoundUp(need, kPage)), RoundUp(need, kPage)}) {
     const std::size_t slots = bytes / need;
@@ -80,6 +87,7 @@ std::shared_ptr<ReplicaShelf::Block> ReplicaShelf::NewBlock(JobId job, std::size
     if (memory.begin == nullptr) return nullptr;
     return std::make_shared<Block>(Block{.loan = *std::move(loan),
                                          .job = job,
+                                         .owner = owner,
                                          .bytes = bytes,
                                          .lent = lent,
                                          .memory = std::move(memory),
@@ -94,9 +102,9 @@ bool ReplicaShelf::Keep(JobId job, const CacheKey& key, ByteSpan entry, Duration
   const std::size_t need = RoundUp(entry.size() + ScratchBuffer::kSlack, ChunkRoom::kUnit);
   std::shared_ptr<Block> block;
   std::size_t offset = 0;
-  // Takes a place in the job's newest block. False: it has none for the entry.
+  // Takes a place in the newest block of the job and the owner. False: it has none for the entry.
   const auto take = [&] {
-    const auto at = newest_.find(job);
+    const auto at = newest_.find({job, owner});
     if (at == newest_.end() || !at->second->HasRoom(need)) return false;
     block = at->second;
     offset = std::exchange(block->filled, block->filled + need);
@@ -110,13 +118,13 @@ bool ReplicaShelf::Keep(JobId job, const CacheKey& key, ByteSpan entry, Duration
     take();
   }
   if (!block) {
-    std::shared_ptr<Block> made = NewBlock(job, need);
+    std::shared_ptr<Block> made = NewBlock(job, owner, need);
     if (!made) return false;
     const std::lock_guard lock(mutex_);
     if (!jobs_.contains(job)) return false;
     blocks_.push_back(made);
     stats_[job].bytes += made->lent;
-    newest_[job] = std::move(made);
+    newest_[{job, owner}] = std::move(made);
     take();
   }
   std::byte* const begin = block->memory.begin + offset;
@@ -151,13 +159,17 @@ CachePin ReplicaShelf::Find(JobId job, const CacheKey& key) {
   return {at->second.bytes, at->second.block, at->second.cost};
 }
 
-CachePin ReplicaShelf::Take(const CacheKey& key) {
+CachePin ReplicaShelf::Peek(const CacheKey& key) const {
   const std::lock_guard lock(mutex_);
   const auto at = entries_.find(EntryId::Of(key));
   if (at == entries_.end() || at->second.content != key.content) return {};
-  CachePin pin(at->second.bytes, at->second.block, at->second.cost);
-  Remove(at);
-  return pin;
+  return {at->second.bytes, at->second.block, at->second.cost};
+}
+
+void ReplicaShelf::Forget(const CacheKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(EntryId::Of(key));
+  if (at != entries_.end() && at->second.content == key.content) Remove(at);
 }
 
 void ReplicaShelf::Remove(Entries::iterator entry) {
@@ -177,27 +189,40 @@ void ReplicaShelf::Remove(const std::shared_ptr<Block>& block) {
     --stats_[block->job].entries;
   }
   stats_[block->job].bytes -= block->lent;
-  const auto newest = newest_.find(block->job);
+  const auto newest = newest_.find({block->job, block->owner});
   if (newest != newest_.end() && newest->second == block) newest_.erase(newest);
   std::erase(blocks_, block);
 }
 
 void ReplicaShelf::KeepTo(std::uint64_t most) {
   const std::lock_guard lock(mutex_);
-  while (store_.lent() > most && !blocks_.empty()) {
-    const std::shared_ptr<Block> oldest = blocks_.front();
-    Remove(oldest);
+  while (store_.lent() > most) {
+    const std::shared_ptr<Block> block = First();
+    if (!block) return;
+    Remove(block);
   }
 }
 
-std::vector<ReplicaShelf::Replica> ReplicaShelf::List() const {
+std::shared_ptr<ReplicaShelf::Block> ReplicaShelf::First() const {
+  const auto first = std::ranges::find_if(
+      blocks_, [this](const auto& block) { return !last_.contains(block->owner); });
+  if (first != blocks_.end()) return *first;
+  return blocks_.empty() ? nullptr : blocks_.front();
+}
+
+void ReplicaShelf::SetLast(std::set<WorkerId> owners) {
   const std::lock_guard lock(mutex_);
-  std::vector<Replica> all;
-  all.reserve(entries_.size());
+  last_ = std::move(owners);
+}
+
+std::vector<ReplicaShelf::Replica> ReplicaShelf::List(const Which& which) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Replica> listed;
   for (const auto& [id, entry] : entries_) {
-    all.push_back({{entry.content, id.form}, entry.block->job, entry.owner});
+    const Replica each{{entry.content, id.form}, entry.block->job, entry.owner};
+    if (which(each)) listed.push_back(each);
   }
-  return all;
+  return listed;
 }
 
 void ReplicaShelf::SetOwner(const CacheKey& key, WorkerId owner) {

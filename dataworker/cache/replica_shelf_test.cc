@@ -161,21 +161,49 @@ TEST_F(ReplicaShelfTest, LessMemoryTakesThemFirst) {
   EXPECT_FALSE(Keep(1)) << "there is no room now";
 }
 
-TEST_F(ReplicaShelfTest, WhatIsTakenIsNoReplicaAnyMore) {
+TEST_F(ReplicaShelfTest, WhatHasAPlaceElsewhereIsForgotten) {
   ASSERT_TRUE(Keep(1));
-  const CachePin pin = shelf().Take(Key(kReplica + 1));
+  const CachePin pin = shelf().Peek(Key(kReplica + 1));
+  shelf().Forget(Key(kReplica + 1, /*version=*/2));
+  EXPECT_TRUE(shelf().Peek(Key(kReplica + 1))) << "that was other content";
+  shelf().Forget(Key(kReplica + 1));
   EXPECT_TRUE(Equal(pin.bytes(), Payload(kReplica + 1, 0, kShelfPicture)));
-  EXPECT_FALSE(shelf().Find(kJob, Key(kReplica + 1)));
-  EXPECT_FALSE(shelf().Take(Key(kReplica + 1)));
+  EXPECT_FALSE(shelf().Peek(Key(kReplica + 1)));
+  EXPECT_EQ(cache_->Stats().replicas.hits, 0U);
 }
 
 TEST_F(ReplicaShelfTest, ItKnowsWhoHasTheEntry) {
   ASSERT_TRUE(Keep(1));
-  ASSERT_EQ(shelf().List().size(), 1U);
-  EXPECT_EQ(shelf().List()[0].owner, kGiver);
-  EXPECT_EQ(shelf().List()[0].job, kJob);
+  const auto owned_by = [this](WorkerId owner) {
+    return shelf().List([owner](const auto& each) { return each.owner == owner; });
+  };
+  ASSERT_EQ(owned_by(kGiver).size(), 1U);
+  EXPECT_EQ(owned_by(kGiver)[0].job, kJob);
+  EXPECT_EQ(owned_by(kGiver)[0].key.content, Key(kReplica + 1).content);
   shelf().SetOwner(Key(kReplica + 1), WorkerId(8));
-  EXPECT_EQ(shelf().List()[0].owner, WorkerId(8));
+  EXPECT_EQ(owned_by(kGiver).size(), 0U);
+  EXPECT_EQ(owned_by(WorkerId(8)).size(), 1U);
+}
+
+// Its owner has gone: it may be the only copy.
+TEST_F(ReplicaShelfTest, WhatALostOwnerGaveGoesAfterTheRest) {
+  const WorkerId lost(8);
+  for (std::uint64_t number = 0; number < 1000; ++number) {
+    const std::uint64_t inode = kReplica + number;
+    shelf().Keep(kJob, Key(inode), Payload(inode, 0, kShelfPicture), {},
+                 number % 4 == 0 ? lost : kGiver);
+  }
+  const auto left = [this, lost] {
+    return shelf().List([lost](const auto& each) { return each.owner == lost; }).size();
+  };
+  const std::size_t orphans = left();
+  ASSERT_GT(orphans, 40U);
+  shelf().SetLast({lost});
+  ASSERT_EQ(Fill(0, 150), 150U);
+  EXPECT_EQ(left(), orphans);
+  shelf().SetLast({});
+  Fill(1000, 80);
+  EXPECT_LT(left(), orphans);
 }
 
 // The promise itself: with replicas and without, the same calls keep the same entries, one by one.
@@ -233,7 +261,7 @@ TEST(ReplicasInNobodysWay, TheSameCallsKeepTheSameEntries) {
           (void)with->replicas()->Find(kJob, Key(kReplica + random() % 400));
           break;
         case 13:
-          (void)with->replicas()->Take(Key(kReplica + random() % 400));
+          with->replicas()->Forget(Key(kReplica + random() % 400));
           break;
         default: {
           std::vector<bool> stored;
