@@ -12,7 +12,6 @@
 #include "dataworker/cache/cache_fixture.h"
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/fake_slow_tier.h"
-#include "dataworker/cache/replica_shelf.h"
 #include "gtest/gtest.h"
 
 namespace headrace::dataworker {
@@ -54,15 +53,9 @@ TEST_P(CacheContract, RandomSequencesEqualTheModelAndKeepTheBudget) {
        {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{200'000}, std::uint64_t{8} << 20}) {
     auto cache = Make(budget);
     cache->AddJob(kJob, kNoQuota);
-    ReplicaShelf* const replicas = cache->replicas();
-    if (replicas != nullptr) replicas->SetJobs({kJob});
     std::map<std::uint64_t, std::pair<std::int64_t, Bytes>> model;  // inode -> version, content
     for (int step = 0; step < 10'000; ++step) {
-      // The model knows nothing of replicas: they are in nobody's way.
-      if (replicas != nullptr && random() % 4 == 0) {
-        replicas->Keep(kJob, Key(1'000'000 + random() % 500), Payload(1, 0, random() % 20'000), {},
-                       WorkerId(2));
-      }
+      if (step % 4 == 0) KeepReplica(*cache, kJob, 1'000'000 + random() % 500, random() % 20'000);
       const std::uint64_t inode = random() % 200;
       const std::int64_t version = static_cast<std::int64_t>(random() % 40 == 0 ? random() % 3 : 0);
       const CachePin pin = Get(*cache, kJob, Key(inode, version));
@@ -391,8 +384,7 @@ TEST_P(CacheContract, HasASummaryAndRefusesSettingsThatItDoesNotHave) {
   if (GetParam() == kFake) return;
   const auto refused = BuiltinCacheTiers().Make({GetParam(), {{"no-such-setting", "1"}}});
   EXPECT_EQ(refused.status().code(), Code::kInvalidArgument);
-  for (const CacheTierDescriptor* tier : BuiltinCacheTiers().All())
-    EXPECT_FALSE(tier->summary.empty());
+  for (const auto* tier : BuiltinCacheTiers().All()) EXPECT_FALSE(tier->summary.empty());
 }
 
 std::vector<std::string> Names() {

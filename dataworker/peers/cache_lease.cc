@@ -19,10 +19,6 @@ bool CacheLease::WorthAsking(PeerCache::Place place) const {
   return mean == 0 || mean >= peers_->least_bytes();
 }
 
-bool CacheLease::Elsewhere(const CacheKey& key) const {
-  return peers_ && WorthAsking(peers_->PlaceOf(job_, key));
-}
-
 bool CacheLease::HasNothing() const {
   return store_->Stats().entries == 0 && !(peers_ && peers_->HasOthers(job_));
 }
@@ -183,7 +179,7 @@ std::shared_ptr<EntryClaim> CacheLease::TryClaim(const CacheKey& key, std::size_
     if (given->key().content == key.content && given->key().form == key.form) return given;
   }
   // Newer content has a claim of its own, once the older one's is given back.
-  if (Elsewhere(key)) return nullptr;
+  if (peers_ && WorthAsking(peers_->PlaceOf(job_, key))) return nullptr;
   SampleStore::Claim claim = store_->TryClaim(job_, key, expected_bytes);
   if (!claim) return nullptr;
   return std::make_shared<EntryClaim>(store_, std::move(claim), key);

@@ -85,8 +85,6 @@ class CacheLease {
  private:
   // Whether an entry of the job is worth a question to a worker there. REQUIRES: peers_.
   [[nodiscard]] bool WorthAsking(PeerCache::Place place) const;
-  // Whether another worker has, or gets, the entry.
-  [[nodiscard]] bool Elsewhere(const CacheKey& key) const;
   [[nodiscard]] std::uint32_t peers_tier() const {
     return static_cast<std::uint32_t>(store_->tiers());
   }

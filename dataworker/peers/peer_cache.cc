@@ -151,12 +151,7 @@ bool PeerCache::KeepsReplicas(JobId job) const {
 bool PeerCache::MayOwn(JobId job, const CacheKey& key, WorkerId worker) const {
   WorkerId self;
   const Ring ring = RingOf(job, key, &self, nullptr);
-  return ring.ring ? ring.ring->Has(worker) : worker == this->self();
-}
-
-WorkerId PeerCache::self() const {
-  const std::lock_guard lock(mutex_);
-  return self_;
+  return ring.ring && ring.ring->Has(worker);
 }
 
 void PeerCache::Enter(JobId job, const CacheKey& key, Kind kind, OnAnswer on_answer) {

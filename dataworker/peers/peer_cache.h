@@ -80,8 +80,6 @@ class PeerCache final : public EntryOwners, public std::enable_shared_from_this<
   [[nodiscard]] bool KeepsReplicas(JobId job) const;
   // Whether the worker may own the job's entry, by the ring of now. Any thread.
   [[nodiscard]] bool MayOwn(JobId job, const CacheKey& key, WorkerId worker) const;
-  // This worker's id. Any thread.
-  [[nodiscard]] WorkerId self() const;
   // Asks the owner. Calls `on_answer` exactly once, from any thread, in a bounded time (PeerLink).
   // Until the pin is released it holds one of the job's places: a caller that has one must not wait
   // for the next. Any thread.

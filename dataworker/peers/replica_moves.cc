@@ -64,14 +64,14 @@ void ReplicaMoves::Move(const Replica& replica) {
 
 void ReplicaMoves::StoreHere(const Replica& replica) {
   parts_.executor.Submit([weak = weak_from_this(), &reactor = parts_.reactor, cache = parts_.cache,
-                          self = parts_.peers->self(), shelf = shelf_, replica](ThreadContext&) {
+                          shelf = shelf_, replica](ThreadContext&) {
     if (const CachePin copy = shelf->Peek(replica.key)) {
       SampleStore::Claim claim = cache->TryClaim(replica.job, replica.key, copy.bytes().size());
       const bool is_here = claim ? claim.Commit(copy.bytes(), copy.cost()) : claim.taken();
       if (is_here) shelf->Forget(replica.key);
     }
-    reactor.Post([weak, replica, self] {
-      if (const auto moves = weak.lock()) moves->OnDone(replica, self);
+    reactor.Post([weak, replica] {
+      if (const auto moves = weak.lock()) moves->OnDone(replica, {});
     });
   });
 }

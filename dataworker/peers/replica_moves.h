@@ -46,7 +46,8 @@ class ReplicaMoves : public std::enable_shared_from_this<ReplicaMoves> {
   // Makes it an entry of this worker's.
   void StoreHere(const Replica& replica);
   void Offer(const Replica& replica);
-  // The replica is where it belongs, or can't be.
+  // The replica is where it belongs, or can't be. `owner`: of its entry now; not valid: as before, so it is
+  // tried again after the next change of workers.
   void OnDone(const Replica& replica, WorkerId owner);
   // Has what is no job's any more go.
   void Settle();

@@ -251,11 +251,12 @@ wire::WorkerHeartbeat Worker::Load() {
   beat.resident_bytes = surroundings_.resident_bytes();
   beat.memory_limit_bytes = memory_limit_;
   beat.work_bytes = memory_->used();
-  beat.cache_bytes = cache.bytes;
+  beat.cache_bytes = cache.bytes + cache.replicas.bytes;
   beat.cache_hits = cache.hits;
   beat.cache_misses = cache.misses;
   for (const auto& [name, tier] : cache_->TierStats()) {
-    beat.tiers.push_back({name, tier.bytes, tier.entries, tier.hits, tier.misses});
+    const std::uint64_t bytes = tier.bytes + tier.replicas.bytes;
+    beat.tiers.push_back({name, bytes, tier.entries, tier.hits, tier.misses});
   }
   beat.samples = service_->samples_made();
   beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0)) +

@@ -21,7 +21,8 @@
 namespace headrace::dataworker {
 namespace {
 
-// The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore.
+// The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore. Methods:
+// CacheTier's, and what lies between index and chunks.
 class MemoryCache final : public CacheTier {
  public:
   MemoryCache(std::uint64_t budget_bytes, std::unique_ptr<eviction::EvictionOrder> order)
