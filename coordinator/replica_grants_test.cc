@@ -2,6 +2,8 @@
 #include "coordinator/replica_grants.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "coordinator/cluster_planner_fixture.h"
 #include "coordinator/describe_datasets.h"
@@ -42,8 +44,9 @@ class ReplicaGrantsTest : public ClusterPlannerTest {
     Apply(session);
     return job;
   }
-  // A second of the job, of whose samples the part `hit` was cached. Each takes `cost` core-seconds.
-  void Reads(JobId job, double rate, double hit, double cost = 1e-3) {
+  // A second of the job, of whose samples the part `hit` was cached. Each takes `cost` core-seconds; of
+  // those that are made `made`.
+  void Reads(JobId job, double rate, double hit, double cost = 1e-3, double made = 20e-3) {
     wire::SessionLoad& load = loads_[job];
     load.session = SessionId(job.value);
     load.samples += static_cast<std::uint64_t>(rate);
@@ -54,7 +57,7 @@ class ReplicaGrantsTest : public ClusterPlannerTest {
     load.hit_cpu_ns += static_cast<std::uint64_t>(rate * hit * cost * 1e9);
     load.miss_samples += static_cast<std::uint64_t>(rate * (1 - hit));
     load.misses += static_cast<std::uint64_t>(rate * (1 - hit));
-    load.miss_cpu_ns += static_cast<std::uint64_t>(rate * (1 - hit) * 20e-3 * 1e9);
+    load.miss_cpu_ns += static_cast<std::uint64_t>(rate * (1 - hit) * made * 1e9);
     load.source_ns += static_cast<std::uint64_t>(rate * (1 - hit) * 50e-3 * 1e9);
     load.source_bytes += static_cast<std::uint64_t>(rate * (1 - hit) * 40e3);
     Apply(SeeConsumer{job, {}, {load}, true});
@@ -97,13 +100,23 @@ TEST_F(ReplicaGrantsTest, WhereAWholeDataSetIsReadFastAndQuestionsCost) {
   const JobId job = AddReader(77, "train");
   Plan();
   Hold({job});
-  Reads(job, 5000, 0.2);
-  EXPECT_EQ(Decides(job), 0) << "most of it is not cached yet";
-  for (int period = 0; period < 3; ++period) Reads(job, 5000, 1), EndPeriod();
+  EXPECT_EQ(Decides(job), 0) << "nothing is measured";
   Reads(job, 5000, 1);
   EXPECT_EQ(Decides(job), 1);
   rules_.replicas = false;
   EXPECT_EQ(Keeps(MakePlan(rules_, state_), job), 0) << "the operator does not want it";
+}
+
+TEST_F(ReplicaGrantsTest, NotWhileMuchIsMissed) {
+  const JobId job = AddReader(77, "train");
+  Plan();
+  Hold({job});
+  const std::vector<std::pair<double, int>> periods = {
+      {0.7, 0}, {0.85, 0}, {0.95, 1}, {0.85, 1}, {0.7, 0}};
+  for (const auto& [hit, keeps] : periods) {
+    Reads(job, 5000, hit, 1e-3, 1e-3);
+    EXPECT_EQ(Decides(job), keeps) << hit;
+  }
 }
 
 TEST_F(ReplicaGrantsTest, NotWhereItIsReadSlowly) {

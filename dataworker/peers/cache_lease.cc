@@ -40,8 +40,7 @@ CacheLookup CacheLease::FindCopy(const CacheKey& key) const {
 }
 
 void CacheLease::KeepCopy(const CacheKey& key, const CacheLookup& found) const {
-  if (!found.owner.valid() || !found.pin || !peers_->KeepsReplicas(job_)) return;
-  if (peers_->PlaceOf(job_, key) != PeerCache::Place::kWide) return;
+  if (!found.owner.valid() || peers_->PlaceOf(job_, key) != PeerCache::Place::kWide) return;
   if (ReplicaShelf* const shelf = store_->replicas()) {
     shelf->Keep(job_, key, found.pin.bytes(), found.pin.cost(), found.owner);
   }

@@ -114,6 +114,27 @@ TEST_F(ReplicaMovesTest, OnlyWhereTheCoordinatorSaysSo) {
   EXPECT_EQ(TierOf(Use(7)), "peers");
 }
 
+// Workers of one host share their memory in any case.
+TEST_F(ReplicaMovesTest, NamesOfOneHostHaveNoCopies) {
+  wire::JobGrant grant{.job = kJob};
+  grant.wide = grant.replicas = true;
+  grant.peers = {{kOwner, endpoint_, kWhole, PeerPassOf(kToken, kJob, kAsker)}};
+  RunOn(*reactor_, [&] {
+    desk_->OnDirective({.jobs = {kJob}, .grants = {grant}});
+    two_->OnDirective(kAsker, {.jobs = {kJob}, .grants = {grant}});
+    moves_->OnDirective({.jobs = {kJob}, .grants = {grant}});
+  });
+  auto claim = store_->TryClaim(kJob, Key(7), kBytes);
+  ASSERT_TRUE(claim.Commit(Payload(7, 0, kBytes)));
+  const auto open = std::make_shared<std::optional<CacheLookup>>();
+  lease_->FindLater(Key(7), lease_->Find(Key(7)),
+                    [open](CacheLookup answer) { *open = std::move(answer); });
+  Await([&] { return open->has_value(); });
+  EXPECT_EQ(TierOf(**open), "peers");
+  lease_->KeepCopy(Key(7), **open);
+  EXPECT_EQ(Replicas().entries, 0U);
+}
+
 // What the worker makes itself, for an owner that lacks it, comes back as any other entry.
 TEST_F(ReplicaMovesTest, WhatIsMadeHereIsNoReplica) {
   Tell({});
@@ -156,10 +177,12 @@ TEST_F(ReplicaMovesTest, AReplicaWhoseOwnerHasGoneIsGivenToTheNewOne) {
   // The new owner has nothing of it yet, but for one.
   for (std::uint64_t inode = 1; inode < 40; ++inode) store_->Forget(SharedKey(inode));
   ASSERT_EQ(store_->Stats().entries, 1U);
+  const std::size_t sent = frames_;
   Tell({.others = {kThird}});
   AwaitMoves();
   Await([&] { return store_->Stats().entries == 40; });
   EXPECT_EQ(puts_, 39) << "what is there is not sent";
+  EXPECT_EQ(frames_, sent) << "nor back";
   EXPECT_EQ(Replicas().entries, 40U) << "they are replicas of another's entries now";
   EXPECT_EQ(own_->replicas()->List([](const auto& each) { return each.owner == kThird; }).size(),
             40U);
