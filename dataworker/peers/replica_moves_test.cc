@@ -192,6 +192,21 @@ TEST_F(ReplicaMovesTest, AReplicaWhoseOwnerHasGoneIsGivenToTheNewOne) {
   Await([&] { return store_->Stats().entries == 40; });
 }
 
+TEST_F(ReplicaMovesTest, EachMovesToWhoOwnsItNow) {
+  Tell({});
+  for (std::uint64_t inode = 0; inode < 40; ++inode) {
+    PutAtOwner(inode);
+    Use(inode);
+  }
+  for (std::uint64_t inode = 0; inode < 40; ++inode) store_->Forget(SharedKey(inode));
+  Tell({.others = {kThird}, .own_bytes = kWhole});
+  AwaitMoves();
+  Await([&] { return own_->Stats().entries + store_->Stats().entries == 40; });
+  EXPECT_GT(own_->Stats().entries, 5U);
+  EXPECT_GT(store_->Stats().entries, 5U);
+  EXPECT_EQ(Replicas().entries, store_->Stats().entries) << "what is an entry here is no replica";
+}
+
 TEST_F(ReplicaMovesTest, NothingMovesWhereNobodyHasGone) {
   Tell({});
   for (std::uint64_t inode = 0; inode < 40; ++inode) {
