@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t kPictures = 800;
 constexpr int kWide = 320, kHigh = 240;
 constexpr double kPictureBytes = kWide * kHigh * 3 + 64 + 224;
-constexpr int kWarm = 30, kMeasured = 20;  // epochs
+constexpr int kWarm = 15, kMeasured = 10;  // epochs
 
 double CpuSeconds() {
   rusage used{};
