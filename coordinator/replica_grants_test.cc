@@ -114,7 +114,7 @@ TEST_F(ReplicaGrantsTest, NotWhileMuchIsMissed) {
   const std::vector<std::pair<double, int>> periods = {
       {0.7, 0}, {0.85, 0}, {0.95, 1}, {0.85, 1}, {0.7, 0}};
   for (const auto& [hit, keeps] : periods) {
-    Reads(job, 5000, hit, 1e-3, 1e-3);
+    Reads(job, 5000, hit, 1e-3, 2e-3);
     EXPECT_EQ(Decides(job), keeps) << hit;
   }
 }
