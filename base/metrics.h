@@ -111,20 +111,25 @@
   X(u64, queued_samples, 8, kCount, kGauge, "QUEUED", "samples that wait for a thread")
 
 // What one job used of one worker, since the worker's start: fields of JobUsage.
-#define HEADRACE_USAGE_METRICS(X)                                                           \
-  X(u64, cpu_ns, 1, kNanoseconds, kCounter, "",                                             \
-    "CPU time of threads on its samples, and of its stage hosts")                           \
-  X(u64, samples, 2, kCount, kCounter, "", "samples that were made")                        \
-  X(u64, source_bytes, 3, kBytes, kCounter, "", "read at its sources")                      \
-  X(u64, limited_ns, 4, kNanoseconds, kCounter, "",                                         \
-    "time for which a limit of the source held its work back")                              \
-  X(u64, cache_bytes, 5, kBytes, kGauge, "", "memory that its entries in the cache take")   \
-  X(u64, cache_entries, 6, kCount, kGauge, "", "its entries in the cache")                  \
-  X(u64, cache_hits, 7, kCount, kCounter, "", "samples that were found in the cache")       \
-  X(u64, cache_misses, 8, kCount, kCounter, "", "samples that were not found in the cache") \
-  X(u64, queued_samples, 9, kCount, kGauge, "", "samples that wait for a thread")           \
-  X(u64, cache_entry_bytes, 11, kBytes, kGauge, "",                                         \
-    "what its entries in the cache take without the empty ends of chunks")
+#define HEADRACE_USAGE_METRICS(X)                                                            \
+  X(u64, cpu_ns, 1, kNanoseconds, kCounter, "",                                              \
+    "CPU time of threads on its samples, and of its stage hosts")                            \
+  X(u64, samples, 2, kCount, kCounter, "", "samples that were made")                         \
+  X(u64, source_bytes, 3, kBytes, kCounter, "", "read at its sources")                       \
+  X(u64, limited_ns, 4, kNanoseconds, kCounter, "",                                          \
+    "time for which a limit of the source held its work back")                               \
+  X(u64, cache_bytes, 5, kBytes, kGauge, "", "memory that its entries in the cache take")    \
+  X(u64, cache_entries, 6, kCount, kGauge, "", "its entries in the cache")                   \
+  X(u64, cache_hits, 7, kCount, kCounter, "", "samples that were found in the cache")        \
+  X(u64, cache_misses, 8, kCount, kCounter, "", "samples that were not found in the cache")  \
+  X(u64, queued_samples, 9, kCount, kGauge, "", "samples that wait for a thread")            \
+  X(u64, cache_entry_bytes, 11, kBytes, kGauge, "",                                          \
+    "what its entries in the cache take without the empty ends of chunks")                   \
+  X(u64, replica_bytes, 14, kBytes, kGauge, "",                                              \
+    "memory of copies of entries that other workers own; only room that nothing else wants") \
+  X(u64, replica_entries, 15, kCount, kGauge, "", "these copies")                            \
+  X(u64, replica_hits, 16, kCount, kCounter, "",                                             \
+    "samples that were found in these copies; not among cache_hits")
 
 // What the coordinator says of one job: fields of JobStatus.
 #define HEADRACE_JOB_METRICS(X)                                                                 \
@@ -148,7 +153,12 @@
     "part of its cached entries beyond the first copy of each, 0 to 1; estimated") \
   X(f64, duplicate_share_error, 16, kShare, kGauge, "", "standard error of that")  \
   X(u64, sampled_entries, 17, kCount, kGauge, "",                                  \
-    "cached entries that the estimate is made from; 0: nothing is known")
+    "cached entries that the estimate is made from; 0: nothing is known")          \
+  X(u64, replica_bytes, 18, kBytes, kGauge, "",                                    \
+    "memory of copies of its entries on workers that do not own them")             \
+  X(u64, replica_entries, 19, kCount, kGauge, "", "these copies")                  \
+  X(u64, replica_hits, 20, kCount, kGauge, "",                                     \
+    "samples that were found in these copies, by the workers there are")
 
 // What the coordinator says of itself and of workers that are gone: fields of ClusterStatus.
 #define HEADRACE_CLUSTER_METRICS(X)                                                         \

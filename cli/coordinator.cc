@@ -39,6 +39,7 @@ struct Options {
   std::optional<double> floor;
   std::string tenants;  // path
   bool shared_cache_first = false;
+  bool no_replicas = false;
   double source_rate = 0;                  // bytes/s; 0: no limit
   std::string pool;                        // empty: by the number of workers
   std::vector<std::string> pool_settings;  // "NAME=VALUE"
@@ -152,6 +153,7 @@ Status Coordinate(const Options& options) {
     wanted.dataset_bytes = std::move(file.dataset_bytes);
   }
   wanted.shared_cache_first = options.shared_cache_first;
+  wanted.replicas = !options.no_replicas;
   if (options.source_rate > 0) wanted.source_rate = options.source_rate;
   wanted.pool = options.pool;
   if (wanted.pool.empty()) {
@@ -276,6 +278,8 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       "--shared-cache-first", options->shared_cache_first,
       "Of programs that wait for a trainer of their tenant's quota, those whose data set "
       "is cached go first");
+  command->add_flag("--no-replicas", options->no_replicas,
+                    "Workers keep no copies of cached samples that workers of other hosts own");
   command->add_option("--pool", options->pool, PoolHelp())->type_name("NAME");
   command
       ->add_option("--pool-set", options->pool_settings, "Set something of the pool (repeatable)")

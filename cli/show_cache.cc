@@ -81,6 +81,10 @@ std::string PhaseText(const wire::DatasetStatus& dataset) {
   return Plain(dataset.phase) + (dataset.warm ? ", warm" : "");
 }
 
+std::string ReplicasText(const wire::DatasetStatus& dataset) {
+  return dataset.replica_bytes > 0 ? BytesText(dataset.replica_bytes) : "-";
+}
+
 std::string TwiceText(const wire::DatasetStatus& dataset) {
   if (dataset.sampled_entries == 0) return "-";
   const std::string share = Share(dataset.duplicate_share);
@@ -121,13 +125,13 @@ std::string CacheTable(const wire::ClusterStatus& now) {
 std::string DatasetsTable(const wire::ClusterStatus& now) {
   if (now.datasets.empty()) return "no data sets\n";
   Table table({"DATA SET", "SAMPLES", "SIZE", "CACHED", "QUOTA", "PINNED", "FORM", "PHASE", "HITS",
-               "LATER", "TWICE", "JOBS"});
+               "LATER", "TWICE", "REPLICAS", "JOBS"});
   for (const wire::DatasetStatus& dataset : now.datasets) {
     table.Add({Plain(dataset.name), std::to_string(dataset.rows), BytesText(dataset.bytes),
                BytesText(CachedBytes(dataset)), BytesText(QuotaBytes(dataset)), PinText(dataset),
                Plain(dataset.form), PhaseText(dataset), Share(dataset.hit_share),
                Share(std::max(dataset.hit_share, dataset.hit_when_full)), TwiceText(dataset),
-               JobIds(dataset)});
+               ReplicasText(dataset), JobIds(dataset)});
   }
   return table.Text();
 }
@@ -189,6 +193,9 @@ std::string DatasetsJson(const wire::ClusterStatus& now) {
                         {"duplicate_share", dataset.duplicate_share},
                         {"duplicate_share_error", dataset.duplicate_share_error},
                         {"sampled_entries", dataset.sampled_entries},
+                        {"replica_bytes", dataset.replica_bytes},
+                        {"replica_entries", dataset.replica_entries},
+                        {"replica_hits", dataset.replica_hits},
                         {"jobs", std::move(jobs)}});
   }
   return Dump(now, "datasets", std::move(datasets));

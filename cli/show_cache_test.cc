@@ -57,9 +57,9 @@ TEST(ShowCache, WhatIsCachedWhere) {
 TEST(ShowCache, TheDataSetsOfJobs) {
   EXPECT_EQ(DatasetsTable(CachedExample()),
             "DATA SET                  SAMPLES  SIZE  CACHED  QUOTA  PINNED  FORM     PHASE    "
-            "HITS  LATER  TWICE  JOBS\n"
+            "HITS  LATER  TWICE  REPLICAS  JOBS\n"
             "ImageFolder(/data/train)     1000  2.0K     900   1.0K       -  decoded  filling   "
-            "25%    50%      -   3,4\n");
+            "25%    50%      -         -   3,4\n");
   wire::ClusterStatus ordered = CachedExample();
   ordered.datasets[0].pinned = ordered.datasets[0].warm = true;
   EXPECT_THAT(DatasetsTable(ordered), HasSubstr("all     decoded  filling, warm"));
@@ -72,9 +72,14 @@ TEST(ShowCache, TheDataSetsOfJobs) {
   EXPECT_EQ(told["workers_to_drop_it"], 2);
   ordered.datasets[0].sampled_entries = 300;
   ordered.datasets[0].duplicate_share = 0.12;
-  EXPECT_THAT(DatasetsTable(ordered), HasSubstr("50%    12%   3,4")) << "all were counted";
+  EXPECT_THAT(DatasetsTable(ordered), HasSubstr("50%    12%         -   3,4"))
+      << "all were counted";
   ordered.datasets[0].duplicate_share_error = 0.034;
-  EXPECT_THAT(DatasetsTable(ordered), HasSubstr("50%  12%+-3%   3,4"));
+  EXPECT_THAT(DatasetsTable(ordered), HasSubstr("50%  12%+-3%         -   3,4"));
+  ordered.datasets[0].replica_bytes = 3 << 20;
+  ordered.datasets[0].replica_hits = 12;
+  EXPECT_THAT(DatasetsTable(ordered), HasSubstr("12%+-3%      3.0M   3,4"));
+  EXPECT_EQ(nlohmann::json::parse(DatasetsJson(ordered))["datasets"][0]["replica_hits"], 12);
   const auto counted = nlohmann::json::parse(DatasetsJson(ordered))["datasets"][0];
   EXPECT_EQ(counted["duplicate_share"], 0.12);
   EXPECT_EQ(counted["duplicate_share_error"], 0.034);

@@ -22,6 +22,7 @@
 #include "coordinator/link_shares.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
+#include "coordinator/replica_grants.h"
 #include "coordinator/spare_cache.h"
 #include "net/exposure.h"
 
@@ -485,6 +486,7 @@ class ClusterPlanner {
     std::vector<double> quotas = allocation.dataset_bytes;
     for (std::size_t d = 0; d < quotas.size(); ++d) quotas[d] = std::max(0.0, quotas[d] - left_[d]);
     DivideCaches(state_, snapshot_.datasets, quotas, places, kept_, users);
+    if (rules_.replicas) GrantReplicas(views_, snapshot_.datasets, quotas, users);
     GrantSpareCaches(state_, snapshot_.tenants, kept_, plan);
     for (const auto& [id, worker] : state_.workers()) {
       if (worker.leasable()) GrantTiers(id, worker.info.tiers, plan);

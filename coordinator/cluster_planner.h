@@ -26,8 +26,9 @@ struct PlanRules {
   double source_rate = kUnlimited;  // bytes/s of all sources together
   // Every job leases every worker with at least kLeastMillicores, since private workers run anyway.
   bool lease_all = false;
-  std::optional<double> floor;                  // see Snapshot
-  bool shared_cache_first = false;              // the same
+  std::optional<double> floor;      // see Snapshot
+  bool shared_cache_first = false;  // the same
+  bool replicas = true;             // workers may keep copies of what others own: GrantReplicas
   std::map<std::string, double> dataset_bytes;  // most that is cached, by the data set's name
 };
 

@@ -144,6 +144,9 @@ std::vector<wire::DatasetStatus> DescribeDatasets(
       part.entries += usage.cache_entries;
       part.hits += usage.cache_hits;
       part.misses += usage.cache_misses;
+      all[found->second].replica_bytes += usage.replica_bytes;
+      all[found->second].replica_entries += usage.replica_entries;
+      all[found->second].replica_hits += usage.replica_hits;
       if (usage.sampled_below == 0) continue;
       samples[found->second].push_back({usage.sampled_below, usage.sampled});
     }

@@ -102,7 +102,7 @@ bool Known(const wire::SessionLoad& load, const Metric& metric) {
   return metric.name != "idle_ns" || load.idle_known;
 }
 bool Known(const wire::DatasetStatus& dataset, const Metric& metric) {
-  return metric.name == "sampled_entries" || dataset.sampled_entries > 0;
+  return !metric.name.starts_with("duplicate_share") || dataset.sampled_entries > 0;
 }
 
 // All lines of one metric must stand together, so the metrics are the outer loop. `each` calls its

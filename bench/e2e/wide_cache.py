@@ -2,7 +2,7 @@
 a pair of namespaces with a host name and a boot id of its own (root). Prints tables for
 bench/report/pool_cache.md, and JSON with --json FILE.
 
-    python bench/e2e/wide_cache.py shares|moves|joins|speed [--workers N ...]
+    python bench/e2e/wide_cache.py shares|moves|joins|speed|replicas [--workers N ...]
 """
 
 import argparse
@@ -62,13 +62,13 @@ def store(folder: pathlib.Path, address: str):
 class Hosts:
     """A coordinator, workers of one thread on hosts of their own, and the program."""
 
-    def __init__(self, stack: contextlib.ExitStack, url: str, cache: int):
+    def __init__(self, stack: contextlib.ExitStack, url: str, cache: int, rules=()):
         self.stack, self.url, self.cache = stack, url, cache
         self.folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
-        self.start([str(HEADRACE), "coordinator", "--listen", self.address])
+        self.start([str(HEADRACE), "coordinator", "--listen", self.address, *rules])
         self.workers = []
 
     def start(self, command, **more):
@@ -96,7 +96,7 @@ class Hosts:
     def asked(self, what: str):
         command = [str(HEADRACE), what, "--coordinator", self.address, "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)[what if what == "workers" else "workers"]
+        return json.loads(done.stdout)["datasets" if what == "datasets" else "workers"]
 
     def await_workers(self, count: int) -> None:
         while sum(worker["state"] == "ready" for worker in self.asked("workers")) < count:
@@ -127,10 +127,10 @@ class Hosts:
 
 
 @contextlib.contextmanager
-def hosts(folder: pathlib.Path, address: str, workers: int, cache: float):
-    """`cache`: bytes of all workers together."""
+def hosts(folder: pathlib.Path, address: str, workers: int, cache: float, rules=()):
+    """`cache`: bytes of all workers together; `rules`: options of the coordinator."""
     with store(folder, address) as url, contextlib.ExitStack() as stack:
-        made = Hosts(stack, url, int(cache / workers))
+        made = Hosts(stack, url, int(cache / workers), rules)
         for _ in range(workers):
             made.add_worker()
         made.await_workers(workers)
@@ -214,13 +214,38 @@ def speed(folder, address, data, counts):
                 }
 
 
+def replicas(folder, address, data, counts):
+    """Room for all on each host, with copies of what others own and without; then a host is lost."""
+    for workers in counts:
+        for pair in range(3):
+            for rules in ((), ("--no-replicas",)):
+                with hosts(folder, address, workers, 1.3 * data * workers, rules) as made:
+                    for _ in range(14):
+                        made.epoch()
+                    epochs = [made.epoch() for _ in range(5)]
+                    shown = made.asked("datasets")[0]
+                    made.workers[0].kill()
+                    time.sleep(8)
+                    lost = made.epoch()["reads"] / SAMPLES
+                yield {
+                    "workers": workers,
+                    "pair": pair,
+                    "replicas": not rules,
+                    "copies": shown["replica_entries"] / SAMPLES,
+                    "hits": 1 - statistics.mean(e["reads"] for e in epochs) / SAMPLES,
+                    "samples_per_second": SAMPLES / statistics.median(e["seconds"] for e in epochs),
+                    "read_after_a_loss": lost,
+                }
+
+
 def main():
+    kinds = {"shares": shares, "moves": moves, "joins": joins, "speed": speed, "replicas": replicas}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["shares", "moves", "joins", "speed"])
+    parser.add_argument("what", choices=list(kinds))
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2, 4, 8, 16])
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
-    measure = {"shares": shares, "moves": moves, "joins": joins, "speed": speed}[arguments.what]
+    measure = kinds[arguments.what]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         data = make_images(pathlib.Path(folder))

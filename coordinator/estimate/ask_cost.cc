@@ -18,4 +18,11 @@ bool WorthAsking(double make_s, double entry_bytes, bool asks) {
   return asks ? make_s * kAskGain >= ask_s : make_s >= ask_s * kAskGain;
 }
 
+bool WorthReplicas(const AskedReads& reads, double entry_bytes, bool keeps) {
+  const double enough = keeps ? 0.5 : 1;
+  const double ask_s = reads.asked * AskSeconds(entry_bytes);
+  return reads.rate * ask_s >= enough * kLeastAskCores &&
+         ask_s >= enough * kLeastAskPart * (ask_s + reads.cost_s);
+}
+
 }  // namespace headrace::coordinator

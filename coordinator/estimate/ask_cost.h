@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether samples are worth asking a worker on another host for. Pure.
+// Whether samples are worth asking a worker on another host for, and what was fetched worth keeping. Pure.
 namespace headrace::coordinator {
 
 // Seconds for an entry of so many bytes from a worker of another host, with the CPU time of both sides:
@@ -19,5 +19,18 @@ constexpr double kAskGain = 1.5;
 // What is not measured is asked for: a read of a store takes longer as a rule. `asks`: whether it is so
 // now.
 [[nodiscard]] bool WorthAsking(double make_s, double entry_bytes, bool asks);
+
+// How the jobs of a data set read it.
+struct AskedReads {
+  double rate = 0;    // samples/s
+  double asked = 0;   // part of the samples that other workers are asked for
+  double cost_s = 0;  // core-seconds to make one, beside the question
+};
+// Questions must take so many cores, and such a part of all that the samples take, before copies are kept
+// of what they fetch. Half of that keeps them.
+constexpr double kLeastAskCores = 0.05;
+constexpr double kLeastAskPart = 0.05;
+// `keeps`: whether copies are kept now.
+[[nodiscard]] bool WorthReplicas(const AskedReads& reads, double entry_bytes, bool keeps);
 
 }  // namespace headrace::coordinator

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dataworker/cache/cache_tier.h"
+#include "dataworker/cache/replica_shelf.h"
 #include "dataworker/cache/sample_store.h"
 
 // For tests: entries that tell what they are, and lookups that wait for slow tiers.
@@ -37,6 +38,14 @@ template <typename Cache>
 bool Put(Cache& cache, JobId job, std::uint64_t inode, std::size_t size, std::int64_t version = 0) {
   auto claim = cache.TryClaim(job, Key(inode, version), size);
   return claim && claim.Commit(Payload(inode, version, size));
+}
+
+// A copy of an entry that another worker owns, if the tier keeps such.
+inline void KeepReplica(CacheTier& tier, JobId job, std::uint64_t inode, std::size_t size) {
+  ReplicaShelf* const replicas = tier.replicas();
+  if (replicas == nullptr) return;
+  replicas->AddJobs({job});
+  replicas->Keep(job, Key(inode), Payload(inode, 0, size), {}, WorkerId(2));
 }
 
 inline bool Equal(ByteSpan a, ByteSpan b) {

@@ -19,12 +19,20 @@
 // One place where samples stay between epochs and jobs (docs/howto/add-cache-tier.md).
 namespace headrace::dataworker {
 
+class ReplicaShelf;  // replica_shelf.h
+
+// What a tier, or a job there, has of replicas. Hits: so far.
+struct ReplicaStats {
+  std::uint64_t bytes = 0, entries = 0, hits = 0;
+};
+
 struct CacheStats {
-  std::uint64_t bytes = 0;  // with overhead; never above the budget
+  std::uint64_t bytes = 0;  // with overhead; with those of replicas never above the budget
   std::uint64_t budget = 0;
   std::uint64_t entries = 0;
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
+  ReplicaStats replicas = {};  // counted nowhere else
 };
 
 // Counts of one job. Its entries are those that it stored, even if other jobs find them.
@@ -37,7 +45,8 @@ struct JobCacheStats {
   // What the entries take themselves: `bytes` without room that is kept for more. Of few entries that is
   // most of it.
   std::uint64_t entry_bytes = 0;
-  EntrySample sample = {};  // of the entries; a tier may have none
+  EntrySample sample = {};     // of the entries; a tier may have none
+  ReplicaStats replicas = {};  // counted nowhere else
 };
 
 class EntryClaim;  // dataworker/peers/entry_claim.h
@@ -49,6 +58,8 @@ struct CacheLookup {
   std::uint32_t tier = 0;  // that has it, or must look; its place in the store, which sets it
   // Of a miss: the caller may make the entry. Set by CacheLease.
   std::shared_ptr<EntryClaim> claim = nullptr;
+  // Of an entry that another worker gave: who owns it. Set by CacheLease.
+  WorkerId owner = {};
 };
 
 // A cache tier. Thread-safe. Admits until it is full and never evicts for a job whose data fills
@@ -154,6 +165,8 @@ class CacheTier {
   // Says which entries other workers own. Those make room for new ones of their data set, when nobody
   // fetches them any more. A tier may keep them in place of this. REQUIRES: called before the first entry.
   virtual void SetOwners(std::shared_ptr<const EntryOwners> /*owners*/) {}
+  // Keeps copies of what other workers own, in room that no entry of the tier wants. nullptr: the tier does not.
+  [[nodiscard]] virtual ReplicaShelf* replicas() { return nullptr; }
   // REQUIRES: called before the first entry. Without it, entries that are given up are lost.
   virtual void SetOnGivenUp(OnGivenUp on_given_up) = 0;
   // Answers every open Fetch, with a miss if need be, and destroys its `on_found`, both before it

@@ -80,7 +80,7 @@ class Chunk : public std::enable_shared_from_this<Chunk> {
   Chunk& operator=(const Chunk&) = delete;
   ~Chunk();
 
-  // What the tier's MakeBody made.
+  // What the tier's medium made.
   [[nodiscard]] const std::shared_ptr<ChunkBody>& body() const { return body_; }
   // The job in whose counts its entries are: who stored the first, or another of the data set after its end.
   [[nodiscard]] JobId owner() const { return JobId(owner_.load(std::memory_order_relaxed)); }
@@ -108,6 +108,13 @@ class Chunk : public std::enable_shared_from_this<Chunk> {
  private:
   friend class ChunkStore;
   friend class IdleChunks;
+  friend class RoomFinder;
+  // Whether somebody writes or reads here. Guarded by ChunkStore::mutex_.
+  [[nodiscard]] bool InUse() const {
+    // One reference is the store's, and one is in the index for each entry; more are pins.
+    return filling_.load(std::memory_order_acquire) > 0 ||
+           static_cast<std::size_t>(weak_from_this().use_count()) > 1 + live_;
+  }
   const std::shared_ptr<MemoryBudget> budget_;
   std::shared_ptr<QuotaAccount>
       account_;  // guarded by ChunkStore::mutex_; the destructor needs no lock

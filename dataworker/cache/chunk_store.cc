@@ -10,26 +10,6 @@
 namespace headrace::dataworker {
 namespace {
 
-constexpr std::size_t kPage = ChunkRoom::kPage;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kAlignment = ChunkRoom::kUnit;
-// How many of a job's newest chunks Allocate searches for room at their end.
-constexpr int kOpenChunks = 8;
-// A smaller entry shares a chunk, where the end of a page would be much of it.
-constexpr std::size_t kSharesPages = std::size_t{256} << 10;
-
-constexpr std::size_t RoundUp(std::size_t value, std::size_t to) {
-  return (value + to - 1) / to * to;
-}
-constexpr std::size_t RoundDown(std::size_t value, std::size_t to) { return value / to * to; }
-
-// 1/32 of the budget, so that the loss at the ends of chunks stays small.
-std::size_t ChunkBytesFor(std::uint64_t budget, std::size_t largest) {
-  const std::size_t wanted = std::min<std::uint64_t>(budget / 32, largest);
-  if (wanted >= kHugePage) return RoundDown(wanted, kHugePage);
-  return std::max(RoundDown(wanted, kPage), 4 * kPage);
-}
-
 // Of null it is the number of chunks.
 std::size_t IndexOf(const std::vector<std::shared_ptr<Chunk>>& chunks, const Chunk* chunk) {
   const auto at =
@@ -39,120 +19,27 @@ std::size_t IndexOf(const std::vector<std::shared_ptr<Chunk>>& chunks, const Chu
 
 }  // namespace
 
-ChunkStore::ChunkStore(std::uint64_t budget_bytes, Medium medium,
+ChunkStore::ChunkStore(std::uint64_t budget_bytes, ChunkMedium medium,
                        std::unique_ptr<eviction::EvictionOrder> order)
     : budget_(std::make_shared<MemoryBudget>(budget_bytes)),
-      medium_(std::move(medium)),
-      chunk_bytes_(ChunkBytesFor(budget_bytes, medium_.largest_chunk)),
+      finder_(chunks_, budget_, std::move(medium)),
       idle_(std::make_unique<IdleChunks>(order ? std::move(order) : DefaultOrder(budget_bytes))) {}
 
 ChunkStore::~ChunkStore() = default;
 
-std::size_t ChunkStore::NeedOf(std::size_t bytes) const {
-  return RoundUp(bytes + medium_.around_entry, kAlignment);
+RoomFinder::Found ChunkStore::FindRoom(const QuotaAccount& account, std::size_t need) const {
+  if (std::min(budget_->free(), account.free()) < kEntryOverhead) return {};
+  return finder_.FindIn(account, need, [this](const Chunk& chunk) { return Held(chunk); });
 }
 
-template <typename Visit>
-void ChunkStore::EachOpen(const QuotaAccount& account, Visit visit) const {
-  int visited = 0;
-  for (auto it = chunks_.rbegin(); it != chunks_.rend() && visited < kOpenChunks; ++it) {
-    if ((*it)->account_.get() != &account || (*it)->doomed_) continue;
-    ++visited;
-    visit(**it);
-  }
-}
-
-Chunk* ChunkStore::OpenChunk(const Job& job, std::size_t need) const {
-  Chunk* open = nullptr;
-  EachOpen(*job.account, [&](Chunk& chunk) {
-    if (open == nullptr && chunk.room_.end() >= need) open = &chunk;
-  });
-  return open;
-}
-
-// The smallest ones that may do are looked at. A chunk that is not held goes as a whole.
-Chunk* ChunkStore::HoleFor(const Job& job, std::size_t need) const {
-  const auto& roomy = job.account->roomy;
-  int searched = 0;
-  for (auto at = roomy.lower_bound({need, 0}); at != roomy.end() && searched < kOpenChunks;
-       ++at, ++searched) {
-    Chunk& chunk = *at->second;
-    if (chunk.doomed_ || !Held(chunk)) continue;
-    if (!chunk.holes_settled_) {
-      if (InUse(chunk)) continue;
-      // To take a reference, and give it back, comes after all that those did who have given theirs back.
-      const std::shared_ptr<Chunk> after_readers = chunk.shared_from_this();
-      chunk.holes_settled_ = true;
-    }
-    return &chunk;
-  }
-  return nullptr;
-}
-
-void ChunkStore::Unlist(Chunk& chunk) {
-  if (chunk.listed_as_ > 0) chunk.account_->roomy.erase({chunk.listed_as_, chunk.number_});
-  chunk.listed_as_ = 0;
-}
-
-void ChunkStore::List(Chunk& chunk) {
-  Unlist(chunk);
-  chunk.listed_as_ = chunk.room_.largest_hole();
-  if (chunk.listed_as_ > 0) chunk.account_->roomy[{chunk.listed_as_, chunk.number_}] = &chunk;
-}
-
-std::size_t ChunkStore::CuttableEnds(const QuotaAccount& account) const {
-  std::size_t ends = 0;
-  if (!medium_.overwrites) return 0;
-  EachOpen(account, [&](const Chunk& chunk) { ends += chunk.room_.CuttableEnd(); });
-  return ends;
-}
-
-void ChunkStore::CutEnd(Chunk& chunk) const {
-  const std::size_t cut = medium_.overwrites ? chunk.room_.CutEnd() : 0;
-  if (cut == 0) return;
-  chunk.body_->Cut(chunk.room_.size());
-  budget_->used -= cut;
-  chunk.account_->used -= cut;
-}
-
-std::size_t ChunkStore::NewChunkBytes(const Job& job, std::size_t need, std::size_t cut) const {
-  const std::uint64_t free = std::min(budget_->free(), job.account->free()) + cut;
-  if (free < kEntryOverhead) return 0;
-  const std::size_t room = RoundDown(free - kEntryOverhead, kPage);
-  const std::size_t smallest = RoundUp(need, kPage);
-  if (room < smallest) return 0;
-  // The last chunk takes what is left of the budget.
-  if (need <= chunk_bytes_ / 2) return std::min(chunk_bytes_, room);
-  // A large entry gets a chunk of its own. A few smaller ones share the ends of pages.
-  const bool shares = medium_.overwrites && need < kSharesPages;
-  return shares ? std::min(RoundUp(4 * need, kPage), room) : smallest;
-}
-
-std::shared_ptr<Chunk> ChunkStore::NewChunk(JobId id, const Job& job, std::size_t need) {
-  std::size_t size = NewChunkBytes(job, need, 0);
-  if (size == 0) {
-    EachOpen(*job.account, [this](Chunk& chunk) { CutEnd(chunk); });
-    size = NewChunkBytes(job, need, 0);
-  }
-  if (size == 0) return nullptr;
-  std::shared_ptr<ChunkBody> body = medium_.make_body(size);
-  if (!body) return nullptr;
-  // The one that is searched no longer.
-  int open = 0;
-  Chunk* last = nullptr;
-  EachOpen(*job.account, [&](Chunk& chunk) {
-    ++open;
-    last = &chunk;
-  });
-  if (open == kOpenChunks) CutEnd(*last);
-  chunks_.push_back(
-      std::make_shared<Chunk>(budget_, job.account, id, size, ++last_number_, std::move(body)));
-  chunks_.back()->names_.Join(&job.account->names);
-  return chunks_.back();
+std::optional<RoomLoan> ChunkStore::Lend(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return finder_.spare().Lend(bytes);
 }
 
 bool ChunkStore::FitsQuota(const Job& job, std::size_t need) const {
-  const std::uint64_t least = RoundUp(need, kPage) + kEntryOverhead;
+  constexpr std::size_t kPage = RoomFinder::kPage;
+  const std::uint64_t least = (need + kPage - 1) / kPage * kPage + kEntryOverhead;
   return job.account->free() >= least && budget_->limit >= least;
 }
 
@@ -210,7 +97,7 @@ std::size_t ChunkStore::FindFor(const Job& job, std::size_t need) const {
 
 ChunkStore::Evicted ChunkStore::Remove(std::size_t chunk) {
   Evicted evicted{.chunk = std::move(chunks_[chunk]), .entries = {}};
-  Unlist(*evicted.chunk);
+  RoomFinder::Unlist(*evicted.chunk);
   evicted.chunk->names_.Join(nullptr);
   evicted.chunk->given_up_ = true;
   evicted.entries = evicted.chunk->room_.TakeIds();
@@ -218,12 +105,6 @@ ChunkStore::Evicted ChunkStore::Remove(std::size_t chunk) {
   idle_->Forget(*evicted.chunk);
   chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(chunk));
   return evicted;
-}
-
-bool ChunkStore::InUse(const Chunk& chunk) {
-  // One reference is here, and one in the index for each entry; more are pins.
-  return chunk.filling_.load(std::memory_order_acquire) > 0 ||
-         static_cast<std::size_t>(chunk.weak_from_this().use_count()) > 1 + chunk.live_;
 }
 
 // Where nothing is written over, those that have left are as large as the others.
@@ -246,7 +127,7 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   };
   if (kept() <= account->limit) return std::nullopt;
   for (const auto& chunk : chunks_) {
-    if (chunk->account_ == account) CutEnd(*chunk);
+    if (chunk->account_ == account) finder_.CutEnd(*chunk);
   }
   if (kept() <= account->limit) return std::nullopt;
   // The less a chunk is of use, the less its rank.
@@ -258,7 +139,7 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   std::size_t victim = chunks_.size();
   std::pair<int, double> least;
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
-    if (chunks_[i]->account_ != account || InUse(*chunks_[i])) continue;
+    if (chunks_[i]->account_ != account || chunks_[i]->InUse()) continue;
     const std::pair own(rank(*chunks_[i]), Fullness(*chunks_[i]));
     if (victim < chunks_.size() && own >= least) continue;
     victim = i;
@@ -276,18 +157,18 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUpAny(bool even_if_they_fit) 
     return kept <= budget_->limit;
   };
   if (!fits()) {
-    for (const auto& chunk : chunks_) CutEnd(*chunk);
+    for (const auto& chunk : chunks_) finder_.CutEnd(*chunk);
   }
   if (!even_if_they_fit && fits()) return std::nullopt;
   const std::size_t idle = IndexOf(chunks_, idle_->First([this](const Chunk& chunk) {
     if (Held(chunk)) return IdleChunks::State::kUsedAgain;
-    const bool in_use = chunk.account_->attached > 0 || InUse(chunk);
+    const bool in_use = chunk.account_->attached > 0 || chunk.InUse();
     return in_use ? IdleChunks::State::kBusy : IdleChunks::State::kIdle;
   }));
   if (idle < chunks_.size()) return Remove(idle);
   for (const bool kept_too : {false, true}) {
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
-      if (!InUse(*chunks_[i]) && (kept_too || !Kept(*chunks_[i]))) return Remove(i);
+      if (!chunks_[i]->InUse() && (kept_too || !Kept(*chunks_[i]))) return Remove(i);
     }
   }
   return std::nullopt;
@@ -324,24 +205,19 @@ std::optional<ChunkStore::Evicted> ChunkStore::TakeDoomed(bool* busy) {
 std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const CacheKey& key,
                                                       std::size_t bytes, Duration cost,
                                                       Evicted* evicted) {
-  const std::size_t need = NeedOf(bytes);
+  const std::size_t need = finder_.NeedOf(bytes);
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
   if (job == jobs_.end() || job->second.sessions == 0) return std::nullopt;
   const std::shared_ptr<QuotaAccount>& account = job->second.account;
+  const RoomFinder::Found found = FindRoom(*account, need);
   std::shared_ptr<Chunk> chunk;
-  bool in_hole = false;
-  const std::uint64_t free = std::min(budget_->free(), account->free());
-  if (free >= kEntryOverhead) {
-    if (Chunk* roomy = HoleFor(job->second, need)) {
-      chunk = roomy->shared_from_this();
-      in_hole = true;
-    } else if (Chunk* open = OpenChunk(job->second, need)) {
-      chunk = open->shared_from_this();
-    }
-  }
-  if (!chunk && NewChunkBytes(job->second, need, CuttableEnds(*account)) > 0) {
-    chunk = NewChunk(job_id, job->second, need);
+  if (found.chunk != nullptr) {
+    // What is lent is given back. While somebody still reads there, nothing else goes in its place.
+    if (!finder_.spare().Reclaim(kEntryOverhead)) return std::nullopt;
+    chunk = found.chunk->shared_from_this();
+  } else if (finder_.CanMake(*account, need)) {
+    chunk = finder_.Make(job_id, account, need);
     if (!chunk) return std::nullopt;
   }
   if (!chunk) {
@@ -351,9 +227,9 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const CacheK
   }
   const EntryId id = EntryId::Of(key);
   ChunkRoom& room = chunk->room_;
-  const std::size_t offset = in_hole ? room.TakeHole(id, need) : room.TakeEnd(id, need);
+  const std::size_t offset = found.in_hole ? room.TakeHole(id, need) : room.TakeEnd(id, need);
   chunk->names_.Add(SampledName(key.content, key.form));
-  if (in_hole) List(*chunk);
+  if (found.in_hole) RoomFinder::List(*chunk);
   ++chunk->live_;
   ++chunk->filling_;
   // Its owner may be another job of the account.
@@ -371,8 +247,8 @@ std::shared_ptr<Chunk> ChunkStore::Adopt(std::shared_ptr<ChunkBody> body, std::s
                                          const EntryCosts& costs) {
   static const auto nobodys = std::make_shared<QuotaAccount>();
   const std::lock_guard lock(mutex_);
-  const auto chunk =
-      std::make_shared<Chunk>(budget_, nobodys, JobId(), size, ++last_number_, std::move(body));
+  const auto chunk = std::make_shared<Chunk>(budget_, nobodys, JobId(), size, finder_.NextNumber(),
+                                             std::move(body));
   chunk->room_.Fill(filled, entries);
   chunk->live_ = entries.size();
   chunk->costs_ = costs;
@@ -385,17 +261,12 @@ std::shared_ptr<Chunk> ChunkStore::Adopt(std::shared_ptr<ChunkBody> body, std::s
 }
 
 bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {
-  const std::size_t need = NeedOf(bytes);
+  const std::size_t need = finder_.NeedOf(bytes);
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
   if (job == jobs_.end() || job->second.sessions == 0) return false;
-  const bool overhead_fits =
-      std::min(budget_->free(), job->second.account->free()) >= kEntryOverhead;
-  if (overhead_fits &&
-      (OpenChunk(job->second, need) != nullptr || HoleFor(job->second, need) != nullptr)) {
-    return true;
-  }
-  if (NewChunkBytes(job->second, need, CuttableEnds(*job->second.account)) > 0) return true;
+  const QuotaAccount& account = *job->second.account;
+  if (FindRoom(account, need).chunk != nullptr || finder_.CanMake(account, need)) return true;
   return FindFor(job->second, need) < chunks_.size();
 }
 
@@ -413,10 +284,10 @@ void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk, std::uint64_t name
     if (!offset) return;
     chunk->room_.Leave(*offset);
     chunk->holes_settled_ = false;
-    List(*chunk);
+    RoomFinder::List(*chunk);
     return;
   }
-  Unlist(*chunk);
+  RoomFinder::Unlist(*chunk);
   chunk->names_.Join(nullptr);
   idle_->Forget(*chunk);
   std::erase(chunks_, chunk);
@@ -525,10 +396,10 @@ void ChunkStore::Join(JobId id, Job& job, std::shared_ptr<QuotaAccount> account)
     if (left->data_set == 0) {  // what it kept before its data set was known
       left->used -= BytesOf(*chunk);
       job.account->used += BytesOf(*chunk);
-      Unlist(*chunk);
+      RoomFinder::Unlist(*chunk);
       chunk->account_ = job.account;
       chunk->names_.Join(&job.account->names);
-      List(*chunk);
+      RoomFinder::List(*chunk);
     } else if (chunk->user() == id) {
       chunk->user_ = JobId().value;  // unless it finds something there again
     }

@@ -2,18 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
 #include "dataworker/cache/cache_tier.h"
 #include "dataworker/cache/chunk.h"
+#include "dataworker/cache/room_finder.h"
+#include "dataworker/cache/spare_room.h"
 #include "eviction/core/order.h"
 
 namespace headrace::dataworker {
@@ -24,18 +26,8 @@ class IdleChunks;  // idle_chunks.h
 // and a tier's orders.
 class ChunkStore {
  public:
-  // Makes the body of a chunk of `bytes`; null: the medium has no room. Called with the store's lock.
-  using MakeBody = std::function<std::shared_ptr<ChunkBody>(std::size_t bytes)>;
-  struct Medium {
-    MakeBody make_body;
-    std::size_t largest_chunk = 0;  // bytes
-    std::size_t around_entry = 0;   // bytes that each entry takes beside its own
-    // What lay in a chunk may be written over, and its end may be given back (ChunkBody::Cut). Not of a
-    // log, which is read from its begin on after a crash.
-    bool overwrites = false;
-  };
   // `order`: of what ended jobs have left; null: the default one.
-  ChunkStore(std::uint64_t budget_bytes, Medium medium,
+  ChunkStore(std::uint64_t budget_bytes, ChunkMedium medium,
              std::unique_ptr<eviction::EvictionOrder> order = nullptr);
   ~ChunkStore();
 
@@ -112,11 +104,17 @@ class ChunkStore {
   // The statistics without hits and misses.
   [[nodiscard]] std::vector<JobCacheStats> JobStats() const;
 
+  // Without what is lent.
   [[nodiscard]] std::uint64_t used() const { return budget_->used.load(); }
 
-  // The overhead of one entry: index node, hash bucket, malloc headers and its line in
-  // Chunk::entries_.
-  static constexpr std::size_t kEntryOverhead = 224;
+  // Lends room that no entry takes now; nothing: there is not so much. An entry that wants the room has the
+  // borrower give it back (SpareRoom), and never gives up another entry in its place.
+  [[nodiscard]] std::optional<RoomLoan> Lend(std::uint64_t bytes);
+  // Who borrows: called with the store's lock, so it must not call the store. REQUIRES: called before Lend.
+  void SetBorrower(SpareRoom::KeepTo keep_to) { finder_.spare().SetBorrower(std::move(keep_to)); }
+  [[nodiscard]] std::uint64_t lent() const { return finder_.spare().lent(); }
+
+  static constexpr std::size_t kEntryOverhead = RoomFinder::kEntryOverhead;
 
  private:
   struct Job {
@@ -126,22 +124,8 @@ class ChunkStore {
     std::uint64_t entries = 0;
   };
   // Guarded by mutex_ from here on.
-  [[nodiscard]] Chunk* OpenChunk(const Job& job, std::size_t need) const;
-  // One with a hole for the entry; null: there is none that can be used now.
-  [[nodiscard]] Chunk* HoleFor(const Job& job, std::size_t need) const;
-  // Calls `visit` with each of the account's newest chunks that Allocate searches.
-  template <typename Visit>
-  void EachOpen(const QuotaAccount& account, Visit visit) const;
-  // Bytes of a new chunk for the entry, if `cut` bytes of others are given back before; 0: there is no room.
-  [[nodiscard]] std::size_t NewChunkBytes(const Job& job, std::size_t need, std::size_t cut) const;
-  // What the ends of the chunks hold that are searched for room: whole pages.
-  [[nodiscard]] std::size_t CuttableEnds(const QuotaAccount& account) const;
-  void CutEnd(Chunk& chunk) const;
-  // REQUIRES: there is room.
-  [[nodiscard]] std::shared_ptr<Chunk> NewChunk(JobId id, const Job& job, std::size_t need);
-  // Has the account know the chunk by its largest hole.
-  static void List(Chunk& chunk);
-  static void Unlist(Chunk& chunk);
+  // A chunk of the account with room for the entry.
+  [[nodiscard]] RoomFinder::Found FindRoom(const QuotaAccount& account, std::size_t need) const;
   [[nodiscard]] bool FitsQuota(const Job& job, std::size_t need) const;
   // chunks_.size(): none. Those that may go for an entry of anybody: nobody's.
   [[nodiscard]] std::size_t FindEvictable() const;
@@ -158,8 +142,6 @@ class ChunkStore {
   // is there, unless its own data set needs the room.
   [[nodiscard]] bool Held(const Chunk& chunk) const;
   [[nodiscard]] bool Kept(const Chunk& chunk) const;
-  [[nodiscard]] std::size_t NeedOf(std::size_t bytes) const;
-  [[nodiscard]] static bool InUse(const Chunk& chunk);
   // What its entries have of its bytes, about.
   [[nodiscard]] static std::size_t LiveBytes(const Chunk& chunk);
   // The same as a part of them.
@@ -171,12 +153,10 @@ class ChunkStore {
   void Sweep();
 
   const std::shared_ptr<MemoryBudget> budget_;
-  const Medium medium_;
-  const std::size_t chunk_bytes_;
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Chunk>> chunks_;  // oldest first
-  std::uint64_t last_number_ = 0;
+  RoomFinder finder_;
   const std::unique_ptr<IdleChunks> idle_;
   std::set<JobId> kept_;
   std::map<JobId, Job> jobs_;  // with attached sessions, entries or a quota that was set

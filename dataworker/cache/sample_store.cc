@@ -16,11 +16,25 @@ std::vector<std::uint64_t> Budgets(const std::vector<SampleStore::Tier>& tiers) 
   return budgets;
 }
 
+ReplicaShelf* ReplicasOf(const std::vector<SampleStore::Tier>& tiers) {
+  for (const auto& each : tiers) {
+    if (ReplicaShelf* const replicas = each.tier->replicas()) return replicas;
+  }
+  return nullptr;
+}
+
+void Add(const ReplicaStats& stats, ReplicaStats& sum) {
+  sum.bytes += stats.bytes;
+  sum.entries += stats.entries;
+  sum.hits += stats.hits;
+}
+
 }  // namespace
 
 SampleStore::SampleStore(std::vector<Tier> tiers, std::size_t most_fetches)
     : tiers_(std::move(tiers)),
       fastest_(tiers_.front().tier.get()),
+      replicas_(ReplicasOf(tiers_)),
       only_one_(tiers_.size() == 1),
       budgets_(Budgets(tiers_)),
       gate_(std::make_shared<FetchGate>(most_fetches)) {
@@ -198,6 +212,7 @@ CacheStats SampleStore::Stats() const {
     sum.budget += stats.budget;
     sum.entries += stats.entries;
     sum.hits += stats.hits;
+    Add(stats.replicas, sum.replicas);
     sum.misses = stats.misses;  // of the last: the others were asked before
   }
   return sum;
@@ -221,6 +236,7 @@ std::vector<StoreJobStats> SampleStore::JobStats() const {
       job.all.entry_bytes += stats.entry_bytes;
       job.all.sample.Add(stats.sample);
       job.all.hits += stats.hits;
+      Add(stats.replicas, job.all.replicas);
       if (i + 1 == tiers_.size()) job.all.misses = stats.misses;
     }
   }

@@ -116,6 +116,8 @@ class SampleStore {
   void ShareQuota(JobId job, std::uint64_t data_set);
   // As CacheTier's, of all tiers. REQUIRES: nobody else is here yet.
   void SetOwners(const std::shared_ptr<const EntryOwners>& owners);
+  // Of the fastest tier that keeps replicas; nullptr: none does.
+  [[nodiscard]] ReplicaShelf* replicas() const { return replicas_; }
   // As CacheTier's, of all tiers.
   void SetKept(const std::set<JobId>& jobs);
   void Doom(const std::set<JobId>& jobs);
@@ -150,6 +152,7 @@ class SampleStore {
 
   const std::vector<Tier> tiers_;
   CacheTier* const fastest_;
+  ReplicaShelf* const replicas_;
   const bool only_one_;
   const std::vector<std::uint64_t> budgets_;
   const std::shared_ptr<FetchGate> gate_;

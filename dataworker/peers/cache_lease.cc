@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataworker/cache/replica_shelf.h"
+
 namespace headrace::dataworker {
 namespace {
 
@@ -17,17 +19,31 @@ bool CacheLease::WorthAsking(PeerCache::Place place) const {
   return mean == 0 || mean >= peers_->least_bytes();
 }
 
-bool CacheLease::Elsewhere(const CacheKey& key) const {
-  return peers_ && WorthAsking(peers_->PlaceOf(job_, key));
-}
-
 bool CacheLease::HasNothing() const {
   return store_->Stats().entries == 0 && !(peers_ && peers_->HasOthers(job_));
 }
 
 CacheLookup CacheLease::Find(const CacheKey& key) const {
-  if (Elsewhere(key)) return {.later = true, .tier = peers_tier()};
-  return FindHere(key);
+  if (!peers_) return FindHere(key);
+  const PeerCache::Place place = peers_->PlaceOf(job_, key);
+  if (!WorthAsking(place)) return FindHere(key);
+  if (place == PeerCache::Place::kWide && peers_->KeepsReplicas(job_)) {
+    if (CacheLookup copy = FindCopy(key); copy.pin) return copy;
+  }
+  return {.later = true, .tier = peers_tier()};
+}
+
+CacheLookup CacheLease::FindCopy(const CacheKey& key) const {
+  ReplicaShelf* const shelf = store_->replicas();
+  if (shelf == nullptr) return {};
+  return {.pin = shelf->Find(job_, key), .tier = replicas_tier()};
+}
+
+void CacheLease::KeepCopy(const CacheKey& key, const CacheLookup& found) const {
+  if (!found.owner.valid() || peers_->PlaceOf(job_, key) != PeerCache::Place::kWide) return;
+  if (ReplicaShelf* const shelf = store_->replicas()) {
+    shelf->Keep(job_, key, found.pin.bytes(), found.pin.cost(), found.owner);
+  }
 }
 
 CacheLookup CacheLease::FindHere(const CacheKey& key) const {
@@ -39,6 +55,12 @@ CacheLookup CacheLease::WithClaim(const CacheKey& key, CacheLookup miss) const {
   // About its size; whether it fits is seen when it is made.
   const std::uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
   SampleStore::Claim claim = store_->TryClaim(job_, key, std::max<std::uint64_t>(mean, 1));
+  // A copy from when another worker owned it. Where there is no room for the entry it stays what it is.
+  if (CacheLookup copy = claim.taken() ? CacheLookup() : FindCopy(key); copy.pin) {
+    const bool kept = claim && claim.Commit(copy.pin.bytes(), copy.pin.cost());
+    if (kept) store_->replicas()->Forget(key);
+    return copy;
+  }
   if (claim) {
     miss.claim = std::make_shared<EntryClaim>(store_, std::move(claim), key);
     if (MayBeAtFormer(key)) return {.later = true, .tier = former_tier(), .claim = miss.claim};
@@ -109,13 +131,21 @@ void CacheLease::FindLater(const CacheKey& key, const CacheLookup& stopped,
 // moves to its owner.
 void CacheLease::OnOwner(const CacheKey& key, PeerCache::Answer answer,
                          const OnFound& on_found) const {
-  if (answer.pin) return on_found({.pin = std::move(answer.pin), .tier = peers_tier()});
+  if (answer.pin) {
+    return on_found({.pin = std::move(answer.pin), .tier = peers_tier(), .owner = answer.owner});
+  }
   std::shared_ptr<EntryClaim> claim;
   if (answer.claim) claim = std::make_shared<EntryClaim>(std::move(answer.claim));
   CacheLookup own = store_->Find(job_, key);
   if (own.pin) {
     if (claim && claim->Commit(own.pin.bytes(), own.pin.cost())) store_->Forget(key);
     return on_found(std::move(own));
+  }
+  if (CacheLookup copy = FindCopy(key); copy.pin) {
+    if (claim && claim->Commit(copy.pin.bytes(), copy.pin.cost())) {
+      store_->replicas()->SetOwner(key, answer.owner);
+    }
+    return on_found(std::move(copy));
   }
   if (claim && MayBeAtFormer(key)) return AskFormer(key, std::move(claim), on_found);
   on_found({.claim = std::move(claim)});
@@ -148,7 +178,7 @@ std::shared_ptr<EntryClaim> CacheLease::TryClaim(const CacheKey& key, std::size_
     if (given->key().content == key.content && given->key().form == key.form) return given;
   }
   // Newer content has a claim of its own, once the older one's is given back.
-  if (Elsewhere(key)) return nullptr;
+  if (peers_ && WorthAsking(peers_->PlaceOf(job_, key))) return nullptr;
   SampleStore::Claim claim = store_->TryClaim(job_, key, expected_bytes);
   if (!claim) return nullptr;
   return std::make_shared<EntryClaim>(store_, std::move(claim), key);

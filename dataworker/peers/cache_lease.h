@@ -29,6 +29,10 @@ namespace headrace::dataworker {
 // of the lease took so far tells; until there is one, all are shared. Of entries that the job's workers
 // on all hosts share the coordinator says whether they are worth asking for, by measured costs.
 //
+// Where the coordinator says so, copies of what workers of other hosts gave stay here (ReplicaShelf), and
+// their owners are not asked again. A copy whose entry belongs here now becomes that entry, and one that the
+// owner lacks goes to it, when it is found.
+//
 // Keeps the store, and the job known to it, while one of the job's sessions, or a batch of one, lives.
 // Thread-safe.
 class CacheLease {
@@ -64,25 +68,31 @@ class CacheLease {
                                                      std::size_t expected_bytes,
                                                      CacheLookup& found) const;
 
+  // Keeps a copy of an entry that was found, if another worker owns it and copies may be kept. Copies its
+  // bytes. Compute threads.
+  void KeepCopy(const CacheKey& key, const CacheLookup& found) const;
+
   // Learns what an entry of the job takes.
   void NoteSize(std::size_t bytes) const;
 
-  // The tiers of the store, and the other workers.
-  [[nodiscard]] std::size_t tiers() const { return store_->tiers() + 1; }
+  // The tiers of the store, the other workers, and copies of what they have.
+  [[nodiscard]] std::size_t tiers() const { return store_->tiers() + 2; }
   [[nodiscard]] std::string tier_name(std::size_t tier) const {
-    return tier < store_->tiers() ? store_->tier_name(tier) : "peers";
+    if (tier < store_->tiers()) return store_->tier_name(tier);
+    return tier == peers_tier() ? "peers" : "replicas";
   }
 
  private:
   // Whether an entry of the job is worth a question to a worker there. REQUIRES: peers_.
   [[nodiscard]] bool WorthAsking(PeerCache::Place place) const;
-  // Whether another worker has, or gets, the entry.
-  [[nodiscard]] bool Elsewhere(const CacheKey& key) const;
   [[nodiscard]] std::uint32_t peers_tier() const {
     return static_cast<std::uint32_t>(store_->tiers());
   }
-  [[nodiscard]] std::uint32_t makers_tier() const { return peers_tier() + 1; }
-  [[nodiscard]] std::uint32_t former_tier() const { return peers_tier() + 2; }
+  [[nodiscard]] std::uint32_t replicas_tier() const { return peers_tier() + 1; }
+  [[nodiscard]] std::uint32_t makers_tier() const { return peers_tier() + 2; }
+  [[nodiscard]] std::uint32_t former_tier() const { return peers_tier() + 3; }
+  // A copy that is here; no pin: there is none.
+  [[nodiscard]] CacheLookup FindCopy(const CacheKey& key) const;
   // What becomes of the owner's answer.
   void OnOwner(const CacheKey& key, PeerCache::Answer answer, const OnFound& on_found) const;
   // Looks for what is claimed at the worker that owned it before.

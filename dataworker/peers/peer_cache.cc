@@ -57,6 +57,7 @@ void PeerCache::OnDirective(WorkerId self, const wire::WorkerDirective& directiv
     Rings& of_job = rings[grant.job];
     of_job.near.ring = ring_of(grant.peers);
     if (grant.wide) of_job.wide.ring = ring_of(grant.wide_peers);
+    of_job.replicas = grant.wide && grant.replicas;
   }
   {
     const std::lock_guard lock(mutex_);
@@ -140,11 +141,36 @@ PeerCache::Place PeerCache::FormerPlaceOf(JobId job, const CacheKey& key) const 
   return wide ? Place::kWide : Place::kPeer;
 }
 
-void PeerCache::Ask(JobId job, const CacheKey& key, OnAnswer on_answer) {
-  gate_->Enter(job, [self = shared_from_this(), job, key,
+bool PeerCache::KeepsReplicas(JobId job) const {
+  if (!any_) return false;
+  const std::lock_guard lock(mutex_);
+  const auto at = rings_.find(job);
+  return at != rings_.end() && at->second.replicas;
+}
+
+bool PeerCache::MayOwn(JobId job, const CacheKey& key, WorkerId worker) const {
+  WorkerId self;
+  const Ring ring = RingOf(job, key, &self, nullptr);
+  return ring.ring && ring.ring->Has(worker);
+}
+
+void PeerCache::Enter(JobId job, const CacheKey& key, Kind kind, OnAnswer on_answer) {
+  gate_->Enter(job, [self = shared_from_this(), job, key, kind,
                      on_answer = std::move(on_answer)](FetchGate::Place place) {
-    self->Push(self->OwnerOf(job, key), job, key, false, std::move(place), on_answer);
+    const WorkerId owner = self->OwnerOf(job, key);
+    self->Push(owner, job, key, kind, std::move(place), [owner, on_answer](Answer answer) {
+      answer.owner = owner;
+      on_answer(std::move(answer));
+    });
   });
+}
+
+void PeerCache::Ask(JobId job, const CacheKey& key, OnAnswer on_answer) {
+  Enter(job, key, Kind::kFind, std::move(on_answer));
+}
+
+void PeerCache::Offer(JobId job, const CacheKey& key, OnAnswer on_answer) {
+  Enter(job, key, Kind::kOffer, std::move(on_answer));
 }
 
 void PeerCache::AskFormer(JobId job, const CacheKey& key, OnAnswer on_answer) {
@@ -157,11 +183,11 @@ void PeerCache::AskFormer(JobId job, const CacheKey& key, OnAnswer on_answer) {
   };
   gate_->Enter(job, [self = shared_from_this(), job, key,
                      on_answer = std::move(counted)](FetchGate::Place place) {
-    self->Push(self->FormerOf(job, key), job, key, true, std::move(place), on_answer);
+    self->Push(self->FormerOf(job, key), job, key, Kind::kTake, std::move(place), on_answer);
   });
 }
 
-void PeerCache::Push(WorkerId owner, JobId job, const CacheKey& key, bool take,
+void PeerCache::Push(WorkerId owner, JobId job, const CacheKey& key, Kind kind,
                      FetchGate::Place place, const OnAnswer& on_answer) {
   PeerLink::OnAnswer answered = [weak = weak_from_this(), owner, job, key, place = std::move(place),
                                  on_answer](wire::PeerAnswer answer, CachePin pin) mutable {
@@ -182,7 +208,7 @@ void PeerCache::Push(WorkerId owner, JobId job, const CacheKey& key, bool take,
     stopped = stopped_;
     if (!stopped) {
       first = asked_.empty();
-      asked_.push_back({owner, {job, key, take, answered}});
+      asked_.push_back({owner, {job, key, kind, answered}});
     }
   }
   if (stopped) answered(wire::PeerAnswer::kNothing, {});

@@ -31,6 +31,8 @@ namespace headrace::dataworker {
 // PeerRing. Whoever is about to make an entry for its owner then asks the runner-up first (AskFormer),
 // which gives it away. That ends for a job after kLastMisses such questions without an entry.
 //
+// Copies of what it fetched may stay here (ReplicaShelf), if the coordinator says so.
+//
 // In flight it has at most kMostAsked entries a job, from the question until their bytes are released,
 // and kMostPutBytes of entries on their way to owners. Entries beyond that are not handed over.
 // Shared: claims may outlive the worker.
@@ -43,6 +45,7 @@ class PeerCache final : public EntryOwners, public std::enable_shared_from_this<
   struct Answer {
     CachePin pin;                      // the entry
     std::shared_ptr<PeerClaim> claim;  // there is none: the caller may make it for the owner
+    WorkerId owner = {};               // who was asked as such
   };
   using OnAnswer = std::function<void(Answer)>;
 
@@ -73,6 +76,10 @@ class PeerCache final : public EntryOwners, public std::enable_shared_from_this<
   [[nodiscard]] Place PlaceOf(JobId job, const CacheKey& key) const;
   [[nodiscard]] std::uint64_t version() const override { return version_; }
   [[nodiscard]] bool IsElsewhere(JobId job, const EntryId& id, std::size_t bytes) const override;
+  // Whether this worker keeps copies of what it fetches for the job from workers of all hosts. Any thread.
+  [[nodiscard]] bool KeepsReplicas(JobId job) const;
+  // Whether the worker may own the job's entry, by the ring of now. Any thread.
+  [[nodiscard]] bool MayOwn(JobId job, const CacheKey& key, WorkerId worker) const;
   // Asks the owner. Calls `on_answer` exactly once, from any thread, in a bounded time (PeerLink).
   // Until the pin is released it holds one of the job's places: a caller that has one must not wait
   // for the next. Any thread.
@@ -81,6 +88,9 @@ class PeerCache final : public EntryOwners, public std::enable_shared_from_this<
   [[nodiscard]] Place FormerPlaceOf(JobId job, const CacheKey& key) const;
   // Takes it from there, for its owner. As Ask; there is never a claim.
   void AskFormer(JobId job, const CacheKey& key, OnAnswer on_answer);
+  // Says that this worker has a copy of the entry, which the owner may lack. As Ask; a claim says that it
+  // wants the copy, and there is never an entry.
+  void Offer(JobId job, const CacheKey& key, OnAnswer on_answer);
 
  private:
   friend class PeerClaim;
@@ -109,14 +119,18 @@ class PeerCache final : public EntryOwners, public std::enable_shared_from_this<
   // are shared as the others are.
   struct Rings {
     Ring near, wide;
+    bool replicas = false;  // the worker keeps copies of what it fetches by `wide`
   };
   // Of the job's entry; nothing: it has none. `wide`: whether it is that of all hosts; may be null.
   [[nodiscard]] Ring RingOf(JobId job, const CacheKey& key, WorkerId* self, bool* wide) const;
   // Not valid: this worker's own, or nobody's. `wide`: as RingOf.
   [[nodiscard]] WorkerId OwnerOf(JobId job, const CacheKey& key, bool* wide = nullptr) const;
   [[nodiscard]] WorkerId FormerOf(JobId job, const CacheKey& key, bool* wide = nullptr) const;
-  void Push(WorkerId worker, JobId job, const CacheKey& key, bool take, FetchGate::Place place,
+  using Kind = PeerLink::Question::Kind;
+  void Push(WorkerId worker, JobId job, const CacheKey& key, Kind kind, FetchGate::Place place,
             const OnAnswer& on_answer);
+  // Asks the owner when the job has a place.
+  void Enter(JobId job, const CacheKey& key, Kind kind, OnAnswer on_answer);
   void Flush();
   // Hands an entry to its owner; copies it. False: it is not handed over. Any thread.
   bool Put(WorkerId owner, JobId job, const CacheKey& key, ByteSpan entry, Duration cost);

@@ -89,6 +89,11 @@ void PeerDesk::OnFind(const std::string& peer, const wire::PeerFind& find) {
     if (!Opens(*admitted, key)) continue;  // as one that is not here, and has no room
     CacheLookup& found = pending->found[i];
     found = find.take ? parts_.cache->Find(find.job, key) : pending->lease->Find(key);
+    if (find.offer) {  // a right to make it, or nothing
+      found.pin = {};
+      found.later = false;
+      continue;
+    }
     if (!found.later || (pending->lease->AwaitsMaker(found) && !find.wait)) continue;
     ++pending->looking;
     auto on_found = [this, alive = std::weak_ptr(alive_), pending, i,

@@ -55,6 +55,7 @@ class PeerTest : public testing::Test {
           PeerDesk::Parts{*reactor_, executor_, store_, kToken,
                           [this](const std::string& peer, const wire::Body& body,
                                  const std::vector<net::PayloadFrame>& payload) {
+                            frames_ += payload.size();
                             EXPECT_TRUE(mute_ || socket_->Send(peer, body, payload).ok());
                           }});
       desk_->OnDirective(Directive(kAsker, ""));
@@ -143,6 +144,7 @@ class PeerTest : public testing::Test {
   std::vector<wire::PeerFind> finds_;
   std::string peer_;  // who asked last
   int puts_ = 0;
+  std::size_t frames_ = 0;  // entries that the owner sent
   bool mute_ = false;
   std::shared_ptr<PeerCache> peers_;
 };

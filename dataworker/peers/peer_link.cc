@@ -70,9 +70,9 @@ void PeerLink::SendNext() {
   };
   while (!waiting_.empty() && asking() < kMostOpen) {
     const JobId job = waiting_.front().job;
-    const bool take = waiting_.front().take;
+    const Question::Kind kind = waiting_.front().kind;
     std::vector<Question> together;
-    while (!waiting_.empty() && waiting_.front().job == job && waiting_.front().take == take &&
+    while (!waiting_.empty() && waiting_.front().job == job && waiting_.front().kind == kind &&
            together.size() < wire::kMaxPeerKeys) {
       together.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
@@ -107,7 +107,8 @@ void PeerLink::Send(std::vector<Question> questions, const std::string& pass, bo
                       .pass = pass,
                       .keys = {},
                       .wait = waits,
-                      .take = questions.front().take};
+                      .take = questions.front().kind == Question::Kind::kTake,
+                      .offer = questions.front().kind == Question::Kind::kOffer};
   for (const Question& question : questions) find.keys.push_back(WordsOf(question.key));
   if (!socket_->Send({}, find).ok()) {
     AnswerAll(std::move(questions));

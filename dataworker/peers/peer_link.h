@@ -41,7 +41,13 @@ class PeerLink {
   struct Question {
     JobId job;
     CacheKey key;
-    bool take = false;  // the entry goes to its owner: the peer needs not keep it
+    // What becomes of the entry.
+    enum class Kind : std::uint8_t {
+      kFind,
+      kTake,   // it goes to its owner: the peer needs not keep it
+      kOffer,  // the asker has it: the peer may want it
+    };
+    Kind kind = Kind::kFind;
     OnAnswer on_answer;
   };
 

@@ -40,6 +40,12 @@ class PeerRing {
   };
   [[nodiscard]] Ranked RankOf(const EntryId& entry) const;
   [[nodiscard]] WorkerId OwnerOf(const EntryId& entry) const { return RankOf(entry).owner; }
+  // Whether the worker may own entries.
+  [[nodiscard]] bool Has(WorkerId worker) const {
+    return std::ranges::any_of(members_, [worker](const Member& each) {
+      return each.worker == worker && each.weight > 0;
+    });
+  }
   // Whether both have the same members with the same weights, in the same order.
   [[nodiscard]] bool Equals(const PeerRing& other) const {
     return std::ranges::equal(members_, other.members_, [](const Member& a, const Member& b) {

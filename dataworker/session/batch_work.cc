@@ -276,6 +276,7 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   if (sample.unit.waits()) return {};
   if (const CachePin& pin = input.found.pin) {
     sample.cost.tier = input.found.tier;
+    setup_.cache->KeepCopy(input.key, input.found);
     if (prefix) {
       sample.cost.decoded_hit = true;
       return FromPayload(sample, pin.bytes(), context);

@@ -137,6 +137,9 @@ std::vector<wire::JobUsage> JobLedger::Usage(std::span<const Attached> sessions)
     job.cache_entry_bytes = stats.all.entry_bytes;
     job.cache_hits = stats.all.hits;
     job.cache_misses = stats.all.misses;
+    job.replica_bytes = stats.all.replicas.bytes;
+    job.replica_entries = stats.all.replicas.entries;
+    job.replica_hits = stats.all.replicas.hits;
     EntrySample sample = stats.all.sample;
     sample.KeepTo(wire::kMaxSampledNames);
     job.sampled_below = sample.below;

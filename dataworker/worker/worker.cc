@@ -173,6 +173,8 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   service_ = std::make_unique<DataService>(DataService::Parts{
       reactor_, *executor_, *queue_, sources, *io_, *objects_, reads_, cache_, peers_, info_.host,
       Limits{std::move(stages), std::move(roots), options.quotas}, memory_, token});
+  replica_moves_ =
+      std::make_shared<ReplicaMoves>(ReplicaMoves::Parts{reactor_, *executor_, cache_, peers_});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
 
@@ -211,6 +213,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                   [this](const wire::WorkerDirective& directive, std::optional<SteadyTime> asked) {
                     service_->OnDirective(directive, asked);
                     peers_->OnDirective(id(), directive);
+                    replica_moves_->OnDirective(directive);
                   },
               .on_refused =
                   [this, address = options.coordinator](const Status& status) {
@@ -222,6 +225,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
 Worker::~Worker() {
   if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
   coordinator_.reset();
+  replica_moves_.reset();
   // Nothing new is queued, and running work ends soon. The channels close last: at a hang-up
   // trainers take their slots back, and no thread may write there any more.
   if (service_) service_->CloseSessions();
@@ -247,11 +251,12 @@ wire::WorkerHeartbeat Worker::Load() {
   beat.resident_bytes = surroundings_.resident_bytes();
   beat.memory_limit_bytes = memory_limit_;
   beat.work_bytes = memory_->used();
-  beat.cache_bytes = cache.bytes;
+  beat.cache_bytes = cache.bytes + cache.replicas.bytes;
   beat.cache_hits = cache.hits;
   beat.cache_misses = cache.misses;
   for (const auto& [name, tier] : cache_->TierStats()) {
-    beat.tiers.push_back({name, tier.bytes, tier.entries, tier.hits, tier.misses});
+    const std::uint64_t bytes = tier.bytes + tier.replicas.bytes;
+    beat.tiers.push_back({name, bytes, tier.entries, tier.hits, tier.misses});
   }
   beat.samples = service_->samples_made();
   beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0)) +

@@ -14,6 +14,7 @@
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/memory/worker_memory.h"
 #include "dataworker/peers/peer_cache.h"
+#include "dataworker/peers/replica_moves.h"
 #include "dataworker/share/source_reads.h"
 #include "dataworker/share/work_queue.h"
 #include "dataworker/source/core/source.h"
@@ -96,6 +97,7 @@ class Worker {
   std::unique_ptr<remote::ObjectClient> objects_;
   std::shared_ptr<SampleStore> cache_;
   std::shared_ptr<PeerCache> peers_;
+  std::shared_ptr<ReplicaMoves> replica_moves_;
   std::uint64_t memory_limit_ = 0;  // of the process
   std::shared_ptr<WorkerMemory> memory_;
   std::unique_ptr<WorkQueue> queue_;

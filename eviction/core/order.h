@@ -20,8 +20,6 @@ struct Item {
   double cost_s = 0;           // seconds that it takes to make again
   std::uint64_t data_set = 0;  // of its samples; any number that tells data sets apart
   double visits = 1;           // how many jobs have asked for it since the order last heard of it
-  // How many caches have it, this one with them. To lose one of several costs next to nothing.
-  std::uint32_t copies = 1;
 };
 
 // The order of one cache. It is told what happens there, and asked what goes. It reads no clock, no
@@ -40,9 +38,6 @@ class EvictionOrder {
   virtual void Hit(ItemId id, double now_s) = 0;
   // The item has left the cache, for whatever reason. REQUIRES: it is there.
   virtual void Remove(ItemId id) = 0;
-  // Another cache has taken the item too, or has lost it. Orders that know no other cache ignore it.
-  // REQUIRES: it is there; copies > 0.
-  virtual void SetCopies(ItemId /*id*/, std::uint32_t /*copies*/) {}
   // A held item is never named by Choose. REQUIRES: the item is there. Idempotent.
   virtual void Hold(ItemId id) = 0;
   virtual void Free(ItemId id) = 0;

@@ -22,7 +22,7 @@ namespace {
 // set: under shuffled epochs all samples of a set are worth the same, and each that goes for
 // another is a hit less (as MinIO has it). Otherwise it stays out, and is remembered: a set that is
 // asked for again and again comes in. Of equal items the one that came last goes first, as if the
-// cache had always been so small. Items that other caches have too go before all others.
+// cache had always been so small.
 class Value final : public RankedOrder {
  public:
   explicit Value(std::uint64_t capacity)
@@ -50,11 +50,6 @@ class Value final : public RankedOrder {
     past_.Remember(id, items_.At(id).uses);
     RankedOrder::Remove(id);
   }
-  void SetCopies(ItemId id, std::uint32_t copies) override {
-    RankedItems::Placed& placed = items_.At(id);
-    placed.item.copies = copies;
-    Place(placed);
-  }
   [[nodiscard]] std::vector<ItemId> Choose(const Item* newcomer, std::uint64_t bytes,
                                            double now_s) override {
     See(now_s);
@@ -65,8 +60,7 @@ class Value final : public RankedOrder {
     double lost = 0;
     for (const ItemId id : chosen) {
       const RankedItems::Placed& placed = items_.At(id);
-      if (placed.item.copies > 1) continue;
-      lost += std::exp2(placed.rank.second - worth) * static_cast<double>(placed.item.bytes);
+      lost += std::exp2(placed.rank.first - worth) * static_cast<double>(placed.item.bytes);
     }
     if (!(lost < static_cast<double>(newcomer->bytes))) chosen.clear();
     return chosen;
@@ -74,7 +68,6 @@ class Value final : public RankedOrder {
 
  private:
   static constexpr double kHalfLife = 4;
-  static constexpr double kCopied = 0, kSole = 1;
 
   // Uses are logarithms: see PastUses.
   [[nodiscard]] double UsesOf(const Item& item) const {
@@ -86,8 +79,7 @@ class Value final : public RankedOrder {
     return uses + std::log2(item.cost_s / static_cast<double>(item.bytes));
   }
   static Rank RankOf(const Item& item, double uses, std::uint64_t tick) {
-    return {
-        .first = item.copies > 1 ? kCopied : kSole, .second = LogValue(item, uses), .tick = ~tick};
+    return {.first = LogValue(item, uses), .tick = ~tick};
   }
   void Place(const RankedItems::Placed& placed) {
     items_.Move(placed.item.id, RankOf(placed.item, placed.uses, ~placed.rank.tick));

@@ -66,20 +66,6 @@ TEST(Value, WhatIsNotNeededStays) {
   EXPECT_EQ(order->Choose(nullptr, 5, 0), (Ids{2})) << "1 alone is too little, 2 alone is enough";
 }
 
-// Two caches have an item, one of them has another that is worth less: the copy goes first (SiloD's rule).
-TEST(Value, ReplicasGoBeforeSoleCopies) {
-  auto order = MakeOrder("value", 2);
-  order->Admit(Of(1, 1, 100), 0);
-  order->Admit(Of(2, 2, 1), 0);
-  EXPECT_EQ(order->Choose(nullptr, 1, 0), (Ids{2}));
-  order->SetCopies(1, 2);
-  EXPECT_EQ(order->Choose(nullptr, 1, 0), (Ids{1}));
-  const Item poor = Of(3, 3, 0.01);
-  EXPECT_EQ(order->Choose(&poor, 1, 0), (Ids{1})) << "it costs nothing to lose";
-  order->SetCopies(1, 1);
-  EXPECT_EQ(order->Choose(&poor, 1, 0), Ids());
-}
-
 TEST(Value, WhatCostsNothingGoesFirst) {
   ModelCache cache = CacheWith("value", 2);
   EXPECT_EQ(GoneAfter(cache, {Of(1, 1, 0), Of(2, 2, 1e-9), Of(3, 3, 1e-12)}), (Ids{1}));

@@ -260,6 +260,8 @@ struct JobGrant {
   std::uint64_t data_set = 0;
   // Keep the output after so many nodes, which all jobs of the data set have; 0: at the plan's cache point.
   std::int32_t cache_nodes = 0;
+  // Keep copies of what is fetched from `wide_peers`, in room that nothing else wants.
+  bool replicas = false;
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
 // What the job has in the worker's cache stays there, also after the job's end.

@@ -28,7 +28,8 @@ std::vector<EntryWords> ReadKeys(Reader& r, const flatbuffers::Vector<std::uint6
 Offset<fb::PeerFind> Write(Builder& b, const PeerFind& v) {
   const auto pass = WriteText(b, v.pass);
   const auto keys = WriteKeys(b, v.keys.data(), v.keys.size());
-  return fb::CreatePeerFind(b, v.request, v.worker.value, v.job.value, pass, keys, v.wait, v.take);
+  return fb::CreatePeerFind(b, v.request, v.worker.value, v.job.value, pass, keys, v.wait, v.take,
+                            v.offer);
 }
 
 PeerFind Read(Reader& r, const fb::PeerFind* v) {
@@ -38,7 +39,8 @@ PeerFind Read(Reader& r, const fb::PeerFind* v) {
           .pass = r.Text(v->pass()),
           .keys = ReadKeys(r, v->keys()),
           .wait = v->wait(),
-          .take = v->take()};
+          .take = v->take(),
+          .offer = v->offer()};
 }
 
 Offset<fb::PeerFound> Write(Builder& b, const PeerFound& v) {

@@ -53,7 +53,7 @@ Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
   const auto wide_peers = WriteTables(b, v.wide_peers, write);
   return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second,
                             tiers, peers, v.cache_encoded, v.wide, wide_peers, v.data_set,
-                            v.cache_nodes);
+                            v.cache_nodes, v.replicas);
 }
 
 // Bounded like tiers: the body may name one table many times.
@@ -76,7 +76,8 @@ JobGrant Read(Reader& r, const fb::JobGrant* v) {
           .wide = v->wide(),
           .wide_peers = ReadPeers(r, v->wide_peers()),
           .data_set = v->data_set(),
-          .cache_nodes = v->cache_nodes()};
+          .cache_nodes = v->cache_nodes(),
+          .replicas = v->replicas()};
 }
 
 template <typename T>
@@ -285,7 +286,8 @@ Offset<fb::DatasetStatus> Write(Builder& b, const DatasetStatus& v) {
   return fb::CreateDatasetStatus(b, v.dataset, name, form, v.rows, v.bytes, jobs, parts, phase,
                                  v.hit_share, v.hit_when_full, tenant, v.pinned, v.pinned_bytes,
                                  v.warm, v.dropping, v.duplicate_share, v.duplicate_share_error,
-                                 v.sampled_entries);
+                                 v.sampled_entries, v.replica_bytes, v.replica_entries,
+                                 v.replica_hits);
 }
 
 // Bounded like peers: `parts` counts those of all data sets of the message.

@@ -204,6 +204,9 @@ struct PeerFind {
   // The entries go to their owner: the receiver, which was that before, drops what it has of them. It
   // gives no right to make them.
   bool take = false;
+  // The asker has copies of the entries, whose owner before the receiver has gone. The answer is kMake where
+  // the receiver wants one, else kNothing.
+  bool offer = false;
   friend bool operator==(const PeerFind&, const PeerFind&) = default;
 };
 enum class PeerAnswer : std::uint8_t {

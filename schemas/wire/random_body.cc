@@ -454,7 +454,8 @@ Body RandomBody::MakeData(std::size_t index) {
                       .pass = Text(),
                       .keys = Some([this] { return Entry(); }),
                       .wait = Coin(),
-                      .take = Coin()};
+                      .take = Coin(),
+                      .offer = Coin()};
     case 26: {
       PeerFound out{.request = Number(), .status = AStatus(), .answers = {}, .sizes = {}};
       out.answers = Some([this] { return static_cast<PeerAnswer>(Below(4)); });

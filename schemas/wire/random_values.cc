@@ -89,7 +89,8 @@ JobGrant RandomValues::Grant() {
           .wide = Coin(),
           .wide_peers = peers(),
           .data_set = Number(),
-          .cache_nodes = static_cast<std::int32_t>(Below(100))};
+          .cache_nodes = static_cast<std::int32_t>(Below(100)),
+          .replicas = Coin()};
 }
 
 ArgValue RandomValues::Arg() {

@@ -22,6 +22,15 @@ class WideCacheTest : public PoolCacheTest {
     }
     return options;
   }
+  // Samples that were found in a tier so far, in parts of all there are.
+  static double OfTier(const Session& session, const std::string& tier) {
+    const auto hits = session.Stats().hits_by_tier;
+    const auto at = hits.find(tier);
+    if (at == hits.end()) return 0;
+    return static_cast<double>(at->second.decoded + at->second.encoded) / kSamples;
+  }
+  // Samples that were read at the store so far.
+  static std::uint64_t Read(const Session& session) { return session.Stats().misses; }
   // Bytes in all caches, in parts of what the pictures take.
   static double Used(const World& world) {
     double bytes = 0;
@@ -100,8 +109,66 @@ TEST_F(WideCacheTest, WhatHostsShareIsThereOnce) {
   ExpectDuplicates(world, *session, [&] { return 0; });
 }
 
+// Each host has room for all: once a host has fetched a picture it asks for it no more.
+TEST_F(WideCacheTest, CopiesTakeTheQuestionsAway) {
+  World world(OnHosts(5, true));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  world.AwaitOwners();
+  int settled = 0;
+  for (int epoch = 0; epoch < kEpochs && settled < 3; ++epoch) {
+    const double asked = OfTier(*session, "peers"), copies = OfTier(*session, "replicas");
+    const double hits = Epoch(*session);
+    settled = hits > 0.97 && OfTier(*session, "peers") - asked < 0.03 &&
+                      OfTier(*session, "replicas") - copies > 0.6
+                  ? settled + 1
+                  : 0;
+  }
+  EXPECT_EQ(settled, 3);
+  EXPECT_EQ(Again(*session), last_) << "the same bits";
+  EXPECT_LE(Entries(world) / kSamples, 1) << "first copies are counted alone";
+  const wire::DatasetStatus shown = world.Datasets().at(0);
+  EXPECT_EQ(shown.duplicate_share, 0);
+  EXPECT_GT(shown.replica_entries, 2.5 * kSamples);
+  EXPECT_GT(shown.replica_hits, 0U);
+}
+
+TEST_F(WideCacheTest, WithoutCopiesThreeOfFourAreAskedFor) {
+  World::Options options = OnHosts(5, true);
+  options.replicas = false;
+  World world(options);
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  world.AwaitOwners();
+  double hits = 0;
+  for (int epoch = 0; epoch < kEpochs && hits < 0.97; ++epoch) hits = Epoch(*session);
+  const double asked = OfTier(*session, "peers");
+  for (int epoch = 0; epoch < 3; ++epoch) Epoch(*session);
+  EXPECT_GT((OfTier(*session, "peers") - asked) / 3, 0.6);
+  EXPECT_EQ(OfTier(*session, "replicas"), 0);
+}
+
+// What it owned others have copies of, which become entries.
+TEST_F(WideCacheTest, CopiesStandInForWhatALostHostHad) {
+  World world(OnHosts(5, true));
+  const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
+  world.AwaitOwners();
+  double copies = 0;
+  for (int epoch = 0; epoch < kEpochs && copies < 2.99; ++epoch) {
+    Epoch(*session);
+    copies = static_cast<double>(world.Datasets().at(0).replica_entries) / kSamples;
+  }
+  ASSERT_GE(copies, 2.99) << "each of four lacks what it owns";
+  const std::uint64_t read = Read(*session);
+  world.KillWorker(0);
+  // Batches that it had are made by others. Its own entries went with it.
+  for (int epoch = 0; epoch < kEpochs && Entries(world) < 0.97 * kSamples; ++epoch) Epoch(*session);
+  EXPECT_GE(Entries(world), 0.97 * kSamples);
+  EXPECT_LT(Read(*session) - read, kSamples / 20) << "of the quarter that was there alone";
+}
+
 TEST_F(WideCacheTest, AHostThatIsLostTakesItsPartAlone) {
-  World world(OnHosts(2, true));
+  World::Options options = OnHosts(2, true);
+  options.replicas = false;
+  World world(options);
   const auto session = world.Open(folder_.plan, folder_.blobs, folder_.samples);
   double warm = 0;
   for (int epoch = 0; epoch < kEpochs && warm < 0.97; ++epoch) warm = Epoch(*session);

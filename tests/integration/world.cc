@@ -44,6 +44,7 @@ World::World(const Options& options) : options_(options) {
     wanted.listen = endpoint;
     wanted.heartbeat = std::chrono::milliseconds(50);
     wanted.worker_beats = wanted.job_beats = 100;
+    wanted.replicas = options_.replicas;
     coordinator_ = *coordinator::Coordinator::Make(*coordinator_site_.net, std::move(wanted));
   });
   workers_.resize(static_cast<std::size_t>(options.workers));

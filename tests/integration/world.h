@@ -30,6 +30,7 @@ class World {
     std::uint64_t cache_bytes = 0;
     // 0: all are on this host. Otherwise they seem to be on so many others, in turn.
     int hosts = 0;
+    bool replicas = true;  // see coordinator::PlanRules
     // Of the workers; it outlives the world.
     const dataworker::SourceRegistry* sources = &dataworker::BuiltinSources();
   };

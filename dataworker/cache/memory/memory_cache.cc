@@ -16,11 +16,13 @@
 #include "dataworker/cache/chunk_store.h"
 #include "dataworker/cache/eviction_setting.h"
 #include "dataworker/cache/memory/mapped_memory.h"
+#include "dataworker/cache/replica_shelf.h"
 
 namespace headrace::dataworker {
 namespace {
 
-// The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore.
+// The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore. Methods:
+// CacheTier's, and what lies between index and chunks.
 class MemoryCache final : public CacheTier {
  public:
   MemoryCache(std::uint64_t budget_bytes, std::unique_ptr<eviction::EvictionOrder> order)
@@ -30,7 +32,12 @@ class MemoryCache final : public CacheTier {
                 .largest_chunk = std::size_t{32} << 20,
                 .around_entry = ScratchBuffer::kSlack,
                 .overwrites = true},
-               std::move(order)) {}
+               std::move(order)),
+        replicas_(store_, budget_bytes, [](std::size_t bytes) -> ReplicaShelf::Memory {
+          std::shared_ptr<MappedMemory> memory = MappedMemory::Make(bytes);
+          std::byte* const begin = memory ? memory->begin() : nullptr;
+          return {std::move(memory), begin};
+        }) {}
 
   CacheLookup Find(JobId job, const CacheKey& key) override {
     const EntryId id = EntryId::Of(key);
@@ -93,7 +100,10 @@ class MemoryCache final : public CacheTier {
   }
 
   void SetKept(const std::set<JobId>& jobs) override { store_.SetKept(jobs); }
-  void Doom(const std::set<JobId>& jobs) override { store_.Doom(jobs); }
+  void Doom(const std::set<JobId>& jobs) override {
+    store_.Doom(jobs);
+    replicas_.Drop(jobs);
+  }
   bool SweepDoomed() override {
     bool busy = false;
     while (const auto doomed = store_.TakeDoomed(&busy)) RemoveEvicted(*doomed, /*offers=*/false);
@@ -102,10 +112,14 @@ class MemoryCache final : public CacheTier {
 
   std::uint64_t KeepTo(std::uint64_t most) override {
     store_.SetBudget(std::min(most, budget_));
-    if (store_.used() <= most) return store_.used();  // as for each small batch: without the lock
+    const auto has = [this] { return store_.used() + store_.lent(); };
+    if (has() <= most) return has();  // as for each small batch: without the lock
+    replicas_.KeepTo(most - std::min(most, store_.used()));
+    if (store_.used() <= most) return has();
     while (const auto given_up = store_.GiveUpAny()) RemoveEvicted(*given_up);
-    return store_.used();
+    return has();
   }
+  [[nodiscard]] ReplicaShelf* replicas() override { return &replicas_; }
 
   void SetOwners(std::shared_ptr<const EntryOwners> owners) override {
     owners_ = std::move(owners);
@@ -113,7 +127,10 @@ class MemoryCache final : public CacheTier {
   void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
 
   [[nodiscard]] CacheStats Stats() const override {
-    CacheStats stats{.bytes = store_.used(), .budget = budget_, .entries = entries_.load()};
+    CacheStats stats{.bytes = store_.used(),
+                     .budget = budget_,
+                     .entries = entries_.load(),
+                     .replicas = replicas_.Stats()};
     for (const Shard& shard : shards_) {
       const std::lock_guard lock(shard.mutex);
       stats.hits += shard.hits_of_the_gone;
@@ -128,6 +145,7 @@ class MemoryCache final : public CacheTier {
 
   [[nodiscard]] std::vector<JobCacheStats> JobStats() const override {
     std::vector<JobCacheStats> stats = store_.JobStats();
+    for (JobCacheStats& job : stats) job.replicas = replicas_.StatsOf(job.job);
     for (const Shard& shard : shards_) {
       const std::lock_guard lock(shard.mutex);
       for (const Tally& tally : shard.tallies) {
@@ -270,6 +288,7 @@ class MemoryCache final : public CacheTier {
 
   const std::uint64_t budget_;
   ChunkStore store_;
+  ReplicaShelf replicas_;
   std::array<Shard, 16> shards_;
   std::atomic<std::uint64_t> entries_ = 0;
   OnGivenUp on_given_up_;                      // set before the first entry
