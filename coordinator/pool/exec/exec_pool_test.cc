@@ -95,7 +95,8 @@ TEST_F(ExecPoolTest, ANameThatThePoolCouldNotHaveGivenIsNotAdopted) {
 
 // A shell that starts the worker and waits for it would leave it behind.
 TEST_F(ExecPoolTest, ASignalReachesAllProcessesOfTheCommand) {
-  auto pool = Make({{"command", "sh -c 'sleep 1000 & echo $! > " + file_ + "; wait' {args}"}});
+  auto pool = Make(
+      {{"command", "sh -c 'sleep 1000 > /dev/null 2>&1 & echo $! > " + file_ + "; wait' {args}"}});
   ASSERT_TRUE(pool.ok());
   ASSERT_TRUE((*pool)->Grow(1).ok());
   ASSERT_TRUE(bench_.Until([&] { return !bench_.slurm_.Read("said").empty(); }));
@@ -103,6 +104,7 @@ TEST_F(ExecPoolTest, ASignalReachesAllProcessesOfTheCommand) {
   ASSERT_TRUE(PoolBench::Runs(worker));
   ASSERT_TRUE((*pool)->Kill((*pool)->List().at(0).handle, std::chrono::hours(1)).ok());
   EXPECT_TRUE(bench_.Until([&] { return !PoolBench::Runs(worker); })) << "by SIGTERM";
+  ::kill(worker, SIGKILL);
 }
 
 TEST_F(ExecPoolTest, CommandsThatCannotServeAreRefused) {
