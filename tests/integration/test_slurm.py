@@ -231,7 +231,7 @@ def test_a_setting_of_another_pool_is_refused():
 
 
 def test_workers_follow_demand_and_nothing_is_lost(cluster, photos, tmp_path):
-    """A program wants one worker, then four, then one. Meanwhile a node is killed, then the coordinator.
+    """A program wants one worker, then four, and ends. Meanwhile a node is killed, then the coordinator.
 
     Afterwards a node fewer is left."""
     words = "--workers", "1", "--max-workers", "4", "--slurm-submit", "--exclude=n3,n4"
@@ -258,14 +258,13 @@ def test_workers_follow_demand_and_nothing_is_lost(cluster, photos, tmp_path):
         epochs = {comment.split("epoch=")[1].split()[0] for _, _, _, comment in head.jobs()}
         assert len(epochs) == 1, "the coordinator that was killed has started all of them"
 
-        program.step(2)
+        batches = program.sums()
+        assert batches and batches == sums(photos, len(batches))
         (last,) = head.until_ready(1)
         head.until(
             lambda: {head.states()[member] for member in before - {last}} == {"COMPLETED"},
             "ends in order",
         )
-        batches = program.sums()
-        assert batches and batches == sums(photos, len(batches))
     wait_for(lambda: not head.jobs(), "end with the coordinator", PATIENCE)
 
 
