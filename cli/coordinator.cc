@@ -24,6 +24,7 @@
 #include "net/intake_gate.h"
 #include "net/keyring.h"
 #include "net/reactor.h"
+#include "schemas/wire/host_identity.h"
 #include "web/metrics_text.h"
 #include "web/status_server.h"
 
@@ -40,9 +41,11 @@ struct Options {
   std::string tenants;  // path
   bool shared_cache_first = false;
   bool no_replicas = false;
-  double source_rate = 0;                  // bytes/s; 0: no limit
-  std::string pool;                        // empty: by the number of workers
-  std::vector<std::string> pool_settings;  // "NAME=VALUE"
+  double source_rate = 0;  // bytes/s; 0: no limit
+  std::string pool;        // empty: by the number of workers
+  std::vector<std::pair<std::string, GivenSettings>> pool_settings;  // by pool
+  std::string advertise;
+  std::int64_t queued_s = 3600;
   std::int32_t workers = 0;
   std::int32_t most_workers = 0;
   std::int32_t threads = 0;       // for all local workers together; 0: usable CPUs
@@ -66,9 +69,9 @@ std::int32_t ThreadsOfWorker(const Options& options) {
   return (threads + workers - 1) / workers;
 }
 
-// Divides what all local workers share.
-std::vector<std::string> WorkerCommand(const Options& options, const std::string& binary,
-                                       const std::string& endpoint) {
+// `elsewhere`: the pool adds what each worker is to have. Otherwise they divide what this host gives.
+std::vector<std::string> WorkerCommand(const Options& options, bool elsewhere,
+                                       const std::string& binary, const std::string& endpoint) {
   const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
   const std::uint64_t cache_bytes = options.cache_bytes / static_cast<std::uint64_t>(workers);
   std::vector<std::string> command = {binary, "worker"};
@@ -77,6 +80,14 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
     command.push_back(std::move(value));
   };
   add("--coordinator", endpoint);
+  if (elsewhere) {
+    if (options.insecure) command.emplace_back("--insecure");
+    for (std::string& word :
+         LimitWords(options.stages, options.allowed_roots, options.allowed_endpoints)) {
+      command.push_back(std::move(word));
+    }
+    return command;
+  }
   // They reach it by loopback, and would listen there alone.
   if (net::IsAnyAddress(options.listen)) add("--listen", "tcp://0.0.0.0:0");
   if (options.insecure) command.emplace_back("--insecure");
@@ -95,14 +106,22 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   return command;
 }
 
-Result<GivenSettings> GivenBy(const std::vector<std::string>& words) {
+// The settings that were given of the chosen pool. kInvalidArgument: one is of another pool, or an
+// option of local workers was given to a pool that has none.
+Result<GivenSettings> SettingsOf(const coordinator::PoolDescriptor& pool, bool elsewhere,
+                                 const Options& options) {
   GivenSettings settings;
-  for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) {
-      return InvalidArgument("--pool-set wants NAME=VALUE, not " + word);
+  for (const auto& [of, given] : options.pool_settings) {
+    if (of != pool.name) {
+      return InvalidArgument("--" + of + "-" + given.front().first + " is for --pool " + of +
+                             ", and this is --pool " + pool.name);
     }
-    settings.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    settings.insert(settings.end(), given.begin(), given.end());
+  }
+  if (elsewhere && (options.threads > 0 || options.cache_bytes > 0)) {
+    return InvalidArgument("--threads and --cache are of local workers; what a worker of --pool " +
+                           pool.name +
+                           " has is said by options of that pool, see headrace coordinator --help");
   }
   return settings;
 }
@@ -119,6 +138,19 @@ Result<std::unique_ptr<web::StatusServer>> ServeStatus(
                                   std::move(source)));
   LogInfo("metrics and health at http://" + server->address());
   return server;
+}
+
+// The address that workers elsewhere are given has this host in it; empty: as it listens.
+std::string AdvertisedHost(const Options& options, bool elsewhere) {
+  if (!elsewhere) return "";
+  if (options.advertise.empty() && net::IsAnyAddress(options.listen)) {
+    return wire::ReadHostIdentity().hostname;
+  }
+  if (options.advertise.empty() && net::IsLocalEndpoint(options.listen)) {
+    LogWarning("workers on other hosts do not reach the coordinator at " + options.listen +
+               "; say --listen tcp://0.0.0.0:PORT");
+  }
+  return options.advertise;
 }
 
 Status Coordinate(const Options& options) {
@@ -159,12 +191,20 @@ Status Coordinate(const Options& options) {
   if (wanted.pool.empty()) {
     wanted.pool = options.workers > 0 || options.most_workers > 0 ? "local" : "static";
   }
-  HR_TRY(wanted.pool_settings, GivenBy(options.pool_settings));
+  coordinator::PoolRegistry pools;
+  RegisterPools(pools);
+  const coordinator::PoolDescriptor* pool = pools.Find(wanted.pool);
+  const bool elsewhere = pool != nullptr && !pool->on_this_host && pool->name != "static";
+  if (pool != nullptr) {
+    HR_TRY(wanted.pool_settings, SettingsOf(*pool, elsewhere, options));
+  }
+  wanted.advertise = AdvertisedHost(options, elsewhere);
+  wanted.pool_patience.queued = std::chrono::seconds(options.queued_s);
   wanted.workers = options.workers;
   wanted.most_workers = options.most_workers;
   wanted.worker_cores = ThreadsOfWorker(options);
   wanted.worker_command = [&](const std::string& endpoint) {
-    return WorkerCommand(options, binary, endpoint);
+    return WorkerCommand(options, elsewhere, binary, endpoint);
   };
   wanted.quotas = options.quotas;
   wanted.heartbeat = std::chrono::milliseconds(options.heartbeat_ms);
@@ -217,11 +257,30 @@ std::string PoolHelp() {
   std::string help = "Where workers come from [default: local with --workers, else static]:";
   for (const coordinator::PoolDescriptor* pool : pools.All()) {
     help += "\n  " + pool->name + ": " + pool->summary;
-    for (const Setting& setting : pool->settings) {
-      help += "\n    " + setting.name + ": " + setting.help + " [default: " + setting.value + "]";
-    }
   }
   return help;
+}
+
+// Each pool has a group of options: --slurm-partition is the setting `partition` of the pool `slurm`.
+void AddPoolSettings(CLI::App& command, Options& options) {
+  coordinator::PoolRegistry pools;
+  RegisterPools(pools);
+  for (const coordinator::PoolDescriptor* pool : pools.All()) {
+    for (const Setting& setting : pool->settings) {
+      const bool said = !setting.value.empty();
+      command
+          .add_option_function<std::string>(
+              "--" + pool->name + "-" + setting.name,
+              [&options, of = pool->name, name = setting.name](const std::string& value) {
+                options.pool_settings.push_back({of, {{name, value}}});
+              },
+              setting.help + (said ? " [default: " + setting.value + "]" : ""))
+          ->type_name(setting.kind == Setting::Kind::kText    ? "TEXT"
+                      : setting.kind == Setting::Kind::kCount ? "N"
+                                                              : "SIZE")
+          ->group("With --pool " + pool->name);
+    }
+  }
 }
 
 int Main(const Options& options) {
@@ -281,11 +340,20 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   command->add_flag("--no-replicas", options->no_replicas,
                     "Workers keep no copies of cached samples that workers of other hosts own");
   command->add_option("--pool", options->pool, PoolHelp())->type_name("NAME");
+  AddPoolSettings(*command, *options);
   command
-      ->add_option("--pool-set", options->pool_settings, "Set something of the pool (repeatable)")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  AddCount(*command, "--workers", options->workers, "Local workers to start and keep alive");
+      ->add_option("--advertise", options->advertise,
+                   "Host name or address that the pool's workers elsewhere use for this host "
+                   "[default: where it listens, or the host's name]")
+      ->type_name("HOST");
+  command
+      ->add_option("--queued-s", options->queued_s,
+                   "Give up a worker that the pool's engine has not started for so long; another "
+                   "one is asked for later")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  AddCount(*command, "--workers", options->workers, "Workers of the pool to start and keep alive");
   AddCount(*command, "--max-workers", options->most_workers,
            "Start up to so many while jobs ask for them; those not needed for a minute end");
   AddSharedThreads(*command, options->threads);
@@ -310,6 +378,8 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       "  headrace coordinator                                  programs of this host may send "
       "jobs\n"
       "  headrace coordinator --workers 4 --cache 8G           with workers of its own\n"
+      "  headrace coordinator --listen tcp://0.0.0.0:7070 --pool slurm --max-workers 32 "
+      "--slurm-cores 8\n"
       "  headrace coordinator --state-dir /var/lib/headrace    remembers jobs across restarts");
   command->callback([&chosen, options] { chosen = [options] { return Main(*options); }; });
 }

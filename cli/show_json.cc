@@ -124,6 +124,7 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
                   {"cores", worker.info.usable_cores()},
                   {"link_bytes_per_second", worker.info.link_bytes_per_second},
                   {"rack", worker.info.rack},
+                  {"member", worker.info.member},
                   {"local", worker.info.local},
                   {"endpoints", worker.info.endpoints},
                   {"jobs", std::move(jobs)}};

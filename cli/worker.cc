@@ -66,6 +66,10 @@ void AddWorker(CLI::App& app, Action& chosen) {
       ->add_option("--rack", options->rack,
                    "Rack of this host: programs in it come before others [default: none]")
       ->type_name("NAME");
+  command
+      ->add_option("--pool-member", options->member,
+                   "What the coordinator's pool calls this worker; the pool adds it")
+      ->type_name("NAME");
   AddCount(*command, "--source-requests", options->source_requests,
            "Most samples that are asked of sources at the same time [default: 512]");
   AddCount(*command, "--io-threads", options->io_threads,

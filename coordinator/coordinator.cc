@@ -13,12 +13,10 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/version.h"
-#include "coordinator/drain_choice.h"
 #include "coordinator/held_answers.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/policy/core/policy.h"
-#include "coordinator/scaling/pool_growth.h"
-#include "coordinator/scaling/pool_size.h"
+#include "coordinator/pool_keeper.h"
 #include "coordinator/story.h"
 #include "net/descriptor_watch.h"
 #include "net/exposure.h"
@@ -42,9 +40,9 @@ std::string LocalEndpoint(std::string endpoint) {
   return endpoint;
 }
 
-// Logs what PoolGrowth or StoryOf says, which may be nothing.
-void Say(const std::string& line, LogLevel level = LogLevel::kWarning) {
-  if (!line.empty()) Log(level, line);
+// Logs what StoryOf says, which may be nothing.
+void Say(const std::string& line) {
+  if (!line.empty()) LogInfo(line);
 }
 
 Status UnknownPolicy(const PolicyRegistry& policies, const std::string& name) {
@@ -53,12 +51,22 @@ Status UnknownPolicy(const PolicyRegistry& policies, const std::string& name) {
   return NotFound("no policy named " + name + "; this build has: " + known);
 }
 
+// Converts it to the address for a process that knows this host as `host`.
+std::string EndpointAt(const std::string& endpoint, const std::string& host) {
+  if (!endpoint.starts_with("tcp://")) return endpoint;
+  return "tcp://" + host + endpoint.substr(endpoint.rfind(':'));
+}
+
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(net::Reactor& reactor, CoordinatorOptions options)
       : reactor_(reactor),
         options_(std::move(options)),
-        sizer_({options_.workers, options_.most_workers, options_.heartbeat * kIdlePeriods}) {}
+        keeper_(reactor, {.least = options_.workers,
+                          .most = options_.most_workers,
+                          .idle_after = options_.heartbeat * kIdlePeriods,
+                          .member_cores = options_.worker_cores,
+                          .patience = options_.pool_patience}) {}
   ~CoordinatorImpl() override { Stop(); }
 
   Status Init() {
@@ -98,6 +106,7 @@ class CoordinatorImpl final : public Coordinator {
     descriptors_.emplace(reactor_);
     timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] {
       if (!Behind()) Dispatch(Tick{});
+      keeper_.Look();
     });
     // Grants come before a worker from the journal is told of its jobs.
     Dispatch(Tick{});
@@ -114,7 +123,7 @@ class CoordinatorImpl final : public Coordinator {
     if (!state_.FindWorker(worker)) {
       return NotFound("no worker " + std::to_string(worker.value) + " here");
     }
-    if (Status s = pool_->Drain(worker); !s.ok() && s.code() != Code::kNotFound) return s;
+    HR_RETURN_IF_ERROR(keeper_.Drain(worker));
     Dispatch(coordinator::Drain{worker});
     return Status::Ok();
   }
@@ -124,7 +133,7 @@ class CoordinatorImpl final : public Coordinator {
     stopped_ = true;
     if (timer_) reactor_.CancelTimer(*timer_);
     descriptors_.reset();
-    if (pool_) pool_->Stop();
+    keeper_.Stop();
     if (journal_) journal_->Stop();
     alive_.reset();
     socket_.reset();
@@ -165,23 +174,20 @@ class CoordinatorImpl final : public Coordinator {
     RegisterPools(registry);
     PoolOptions pool;
     pool.most_members = std::max(pool.most_members, options_.most_workers);
-    if (options_.worker_command) {
-      pool.worker_command = options_.worker_command(LocalEndpoint(socket_->endpoint()));
-    }
-    PoolEvents events{.on_ended =
-                          [this](WorkerId worker, double cpu_seconds) {
-                            Dispatch(WorkerEnded{worker, cpu_seconds});
-                          },
-                      .on_failed =
-                          [this](std::int32_t, const Status& why) {
-                            Say(growth_.Failed(why, reactor_.clock().Now()));
-                          }};
-    HR_TRY(pool_, options_.make_pool
-                      ? options_.make_pool(reactor_, std::move(pool), std::move(events))
-                      : registry.Make(options_.pool, options_.pool_settings, reactor_,
-                                      std::move(pool), std::move(events)));
-    for (const auto& [id, worker] : state_.workers()) pool_->Registered(worker.info);
-    return pool_->Grow(options_.workers);
+    const std::string endpoint = options_.advertise.empty()
+                                     ? LocalEndpoint(socket_->endpoint())
+                                     : EndpointAt(socket_->endpoint(), options_.advertise);
+    pool.name = PoolName(endpoint);
+    pool.epoch = reactor_.clock().WallMillis();
+    if (options_.worker_command) pool.worker_command = options_.worker_command(endpoint);
+    PoolEvents events = keeper_.Events([this](WorkerId worker, double cpu_seconds) {
+      Dispatch(WorkerEnded{worker, cpu_seconds});
+    });
+    HR_TRY(std::unique_ptr<Pool> made,
+           options_.make_pool ? options_.make_pool(reactor_, std::move(pool), std::move(events))
+                              : registry.Make(options_.pool, options_.pool_settings, reactor_,
+                                              std::move(pool), std::move(events)));
+    return keeper_.Begin(std::move(made), state_);
   }
 
   // Whether the journal's disk hangs. What peers say is dropped then: they say it again. So neither
@@ -230,7 +236,7 @@ class CoordinatorImpl final : public Coordinator {
     Decision decision = Step(rules_, state_, event, now);
     std::vector<Update> durable;
     for (Update& update : decision.updates) {
-      Say(StoryOf(state_, update, now.wall_ms), LogLevel::kInfo);
+      Say(StoryOf(state_, update, now.wall_ms));
       const Status applied = state_.Apply(update);
       HR_CHECK(applied.ok());
       Tell(update);
@@ -241,54 +247,20 @@ class CoordinatorImpl final : public Coordinator {
     for (const Reply& reply : decision.replies) Introduce(reply);
     Deliver(durable, Address(std::move(decision.replies), std::move(decision.pushes)));
     for (const VerifyWorker& verify : decision.verify) Verify(verify.worker);
-    if (decision.demand_cores) ResizePool(*decision.demand_cores, now.steady);
+    if (!decision.demand_cores) return;
+    for (const WorkerId id : keeper_.Resize(state_, *decision.demand_cores)) {
+      if (!Drain(id).ok()) break;
+    }
   }
 
   [[nodiscard]] Moment ThisMoment() const {
     return {reactor_.clock().Now(), reactor_.clock().WallMillis(), options_.cpu_seconds()};
   }
 
-  // Starts or drains workers of an elastic pool.
-  void ResizePool(double demand_cores, SteadyTime now) {
-    if (options_.most_workers <= options_.workers) return;
-    PoolView view;
-    view.demand_cores = demand_cores;
-    view.member_cores = options_.worker_cores;
-    std::set<WorkerId> members;
-    for (const PoolMember& member : pool_->List()) {
-      if (member.worker.valid()) members.insert(member.worker);
-      if (member.state != PoolMember::State::kDraining) ++view.members;
-    }
-    for (const auto& [id, worker] : state_.workers()) {
-      if (worker.leasable() && !worker.info.local && !members.contains(id))
-        view.other_cores += worker.info.usable_cores();
-    }
-    const std::int32_t change = sizer_.Observe(view, now);
-    if (change > 0 && growth_.MayTry(now)) {
-      const Status taken_on = pool_->Grow(change);
-      if (!taken_on.ok()) Say(growth_.Failed(taken_on, now));
-    }
-    for (std::int32_t i = 0; i > change; --i) {
-      const WorkerId id = LeastUsed(state_, members);
-      if (!id.valid() || !Drain(id).ok()) break;
-      members.erase(id);
-    }
-  }
-
-  [[nodiscard]] bool IsMember(WorkerId worker) const {
-    return std::ranges::any_of(pool_->List(),
-                               [&](const auto& each) { return each.worker == worker; });
-  }
-
   // Keeps the pool and the address book in step with the state.
   void Tell(const Update& update) {
-    if (const auto* added = std::get_if<AddWorker>(&update)) {
-      pool_->Registered(added->info);
-      if (IsMember(added->info.worker)) {
-        if (const std::string news = growth_.Came(); !news.empty()) LogInfo(news);
-      }
-    } else if (const auto* removed = std::get_if<RemoveWorker>(&update)) {
-      pool_->Left(removed->worker);
+    keeper_.Tell(update, state_);
+    if (const auto* removed = std::get_if<RemoveWorker>(&update)) {
       workers_.erase(removed->worker);
     } else if (const auto* job = std::get_if<RemoveJob>(&update)) {
       consumers_.erase(job->job);
@@ -348,7 +320,7 @@ class CoordinatorImpl final : public Coordinator {
   void Verify(WorkerId id) {
     const Worker* worker = state_.FindWorker(id);
     if (!worker) return;
-    std::optional<bool> alive = pool_->Alive(id);
+    std::optional<bool> alive = keeper_.Alive(id);
     const wire::HostIdentity& host = worker->info.host;
     // Process ids mean the same only if the host names are the same too (containers).
     if (!alive && wire::SameHost(host, options_.host) && host.hostname == options_.host.hostname &&
@@ -364,7 +336,6 @@ class CoordinatorImpl final : public Coordinator {
   Rules rules_;
   State state_;
   std::unique_ptr<Journal> journal_;
-  std::unique_ptr<Pool> pool_;
   std::unique_ptr<net::Socket> socket_;
   std::optional<net::TimerId> timer_;
   std::optional<net::DescriptorWatch> descriptors_;
@@ -372,8 +343,7 @@ class CoordinatorImpl final : public Coordinator {
   std::map<WorkerId, std::string> workers_;  // peers
   HeldAnswers held_;
   SteadyTime last_complaint_;
-  PoolSizer sizer_;
-  PoolGrowth growth_;
+  PoolKeeper keeper_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // posts check that this still exists
   bool stopped_ = false;
 };

@@ -13,6 +13,7 @@
 #include "base/process/stats.h"
 #include "base/result.h"
 #include "coordinator/pool/core/pool.h"
+#include "coordinator/pool/core/pool_watch.h"
 #include "coordinator/state/journal.h"
 #include "coordinator/step.h"
 #include "net/reactor.h"
@@ -45,7 +46,10 @@ struct CoordinatorOptions {
   PoolFactory make_pool;          // if set, makes the pool; `pool` is then ignored
   std::int32_t workers = 0;       // workers that the pool starts at once, and keeps
   std::int32_t most_workers = 0;  // most workers of the pool; not above `workers`: it does not grow
-  double worker_cores = 1;        // cores of one worker
+  double worker_cores = 1;        // cores of one worker, where the pool does not say
+  PoolPatience pool_patience = {};
+  // Name or address of this host for workers of the pool; empty: they are beside the coordinator.
+  std::string advertise;
   // Makes the command line of a worker from the coordinator's endpoint as seen from the worker's
   // host.
   std::function<std::vector<std::string>(const std::string& endpoint)> worker_command;

@@ -80,6 +80,7 @@ struct PoolLog {
   Status later;                   // on_failed says so when the test lets a second pass
   std::vector<SteadyTime> asked;  // to grow, when
   std::vector<WorkerId> drained;
+  std::vector<std::string> killed;
 };
 
 // Its members are those that Grow was granted, in the order in which their workers register.
@@ -106,6 +107,10 @@ class ScriptedPool final : public Pool {
       if (member.worker == worker) member.state = PoolMember::State::kDraining;
     }
     log_.drained.push_back(worker);
+    return Status::Ok();
+  }
+  Status Kill(const std::string& handle, Duration) override {
+    log_.killed.push_back(handle);
     return Status::Ok();
   }
   [[nodiscard]] std::vector<PoolMember> List() const override { return members_; }
@@ -214,7 +219,8 @@ TEST_F(CoordinatorPoolTest, MembersThatWillNotComeAreAskedForLessAndLessToo) {
   EXPECT_LT(pool_.asked.size(), 20U);
   pool_.later = Status::Ok();
   reactor_.Advance(seconds(61));
-  Register("node");  // which forgets cause and pauses
+  Register("node");  // which forgets cause and pauses, if it stays
+  reactor_.Advance(PoolGrowth::kHealthyAfter);
   const std::size_t asked = pool_.asked.size();
   pool_.later = ResourceExhausted("no node is free");
   const std::string again = LogOf([&] {

@@ -112,6 +112,7 @@ void MakeNamesPlain(wire::Body& body) {
   } else if (auto* worker = std::get_if<wire::RegisterWorker>(&body)) {
     plain(worker->info.version);
     plain(worker->info.rack);
+    plain(worker->info.member);
     plain(worker->info.host.hostname);
     plain(worker->info.host.boot_id);
     for (wire::TierBytes& tier : worker->info.tiers) plain(tier.tier);
@@ -161,6 +162,7 @@ Status CheckMessage(const wire::RegisterWorker& m) {
     return InvalidArgument("an arena path with control characters");
   }
   HR_RETURN_IF_ERROR(CheckText("arena path", m.info.arena_path));
+  HR_RETURN_IF_ERROR(CheckText("pool member", m.info.member));
   return CheckText("host name", m.info.host.hostname);
 }
 

@@ -76,6 +76,12 @@ void ChildProcess::Signal(int number) const {
   if (pid_ > 0) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
 }
 
+// A child that nobody has reaped keeps its id, and with it the group's.
+void ChildProcess::SignalGroup(int number) const {
+  if (!own_group_) return Signal(number);
+  if (pid_ > 0) (void)::kill(-pid_, number);
+}
+
 std::optional<ChildProcess::Ended> ChildProcess::Look() const {
   if (pid_ == 0 || running()) return std::nullopt;
   siginfo_t info{};

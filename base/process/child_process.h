@@ -35,6 +35,8 @@ class ChildProcess {
   // Waits for the end. True: the program has ended, or there is none.
   [[nodiscard]] bool AwaitEnd(std::chrono::milliseconds patience) const;
   void Signal(int number) const;
+  // To it and to all of its own process group; without one as Signal.
+  void SignalGroup(int number) const;
 
   // Says how it has ended, even if somebody else has reaped it. Nothing: it runs, or there is none.
   [[nodiscard]] std::optional<Ended> Look() const;

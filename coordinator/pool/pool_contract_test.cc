@@ -1,15 +1,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/pool/core/fake_reactor.h"
+#include <algorithm>
+#include <numeric>
+
 #include "coordinator/pool/core/pool.h"
+#include "coordinator/pool/pool_bench.h"
 
 // The contract of every pool of the registry.
 namespace headrace::coordinator {
 namespace {
 
+using std::chrono::seconds;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using State = PoolMember::State;
 
 PoolRegistry& Registry() {
   static PoolRegistry& registry = *[] {
@@ -22,36 +28,51 @@ PoolRegistry& Registry() {
 
 class PoolContract : public testing::TestWithParam<std::string> {
  protected:
-  PoolContract() {
-    PoolOptions options;
-    options.worker_command = {"sleep", "1000"};
-    options.most_members = 3;
-    PoolEvents events{.on_ended = [this](WorkerId id, double) { ended_.push_back(id); },
-                      .on_failed =
-                          [this](std::int32_t count, const Status& why) {
-                            EXPECT_GT(count, 0);
-                            EXPECT_FALSE(why.ok());
-                            failed_ += count;
-                          }};
-    auto made = Registry().Make(GetParam(), {}, reactor_, options, std::move(events));
-    EXPECT_TRUE(made.ok()) << made.status().ToString();
-    pool_ = std::move(made).value();
-  }
+  PoolContract() : bench_(GetParam()) {}
+  void SetUp() override { pool_ = bench_.Make(Events()); }
 
+  PoolEvents Events() {
+    return {.on_ended = [this](WorkerId id, double) { ended_.push_back(id); },
+            .on_failed =
+                [this](std::int32_t count, const Status& why) {
+                  EXPECT_FALSE(why.ok());
+                  failed_ += count;
+                  why_ = why;
+                }};
+  }
   // Makes a worker that the coordinator has met, started by the pool or by somebody else.
   WorkerId Member() {
     const WorkerId id(next_++);
     wire::WorkerInfo info;
     info.worker = id;
-    info.host.pid = 4'000'000 + id.value;
-    if (pool_->Grow(1).ok()) info.host.pid = pool_->List().back().pid;
+    if (pool_->Grow(1).ok()) {
+      EXPECT_TRUE(bench_.Until([&] {
+        for (const auto& each : bench_.Workers()) {
+          if (!processes_.contains(each.member)) info.member = each.member;
+        }
+        return !info.member.empty();
+      }));
+      for (const auto& each : bench_.Workers()) processes_[each.member] = each.pid;
+    }
     pool_->Registered(info);
+    infos_[id] = info;
     return id;
   }
+  [[nodiscard]] pid_t PidOf(WorkerId id) const { return processes_.at(infos_.at(id).member); }
+  [[nodiscard]] PoolMember Of(WorkerId id) const {
+    for (const PoolMember& member : pool_->List()) {
+      if (member.worker == id) return member;
+    }
+    ADD_FAILURE() << "worker " << id.value << " is no member";
+    return {};
+  }
 
-  FakeReactor reactor_;
+  PoolBench bench_;
+  std::map<std::string, pid_t> processes_;  // by member
+  std::map<WorkerId, wire::WorkerInfo> infos_;
   std::vector<WorkerId> ended_;
   std::int32_t failed_ = 0;
+  Status why_;
   std::unique_ptr<Pool> pool_;
   std::int64_t next_ = 1;
 };
@@ -68,7 +89,7 @@ TEST_P(PoolContract, ListsItsMembersByWorker) {
   ASSERT_THAT(members, SizeIs(2));
   EXPECT_EQ(members[0].worker, first);
   EXPECT_EQ(members[1].worker, second);
-  EXPECT_EQ(members[0].state, PoolMember::State::kRunning);
+  EXPECT_EQ(members[0].state, State::kRunning);
   EXPECT_EQ(members[0].starts, 1);
 }
 
@@ -83,12 +104,31 @@ TEST_P(PoolContract, GrowsOrSaysThatItNeverCan) {
 
 TEST_P(PoolContract, WhatGrowTookOnIsListedOrHasFailed) {
   const bool taken_on = pool_->Grow(2).ok();
-  EXPECT_EQ(pool_->List().size() + static_cast<std::size_t>(failed_), taken_on ? 2U : 0U);
+  for (int turns = 0; turns < 20; ++turns) {
+    EXPECT_EQ(pool_->List().size() + static_cast<std::size_t>(failed_), taken_on ? 2U : 0U);
+    if (!bench_.reactor_.RunOneFd(20)) bench_.reactor_.Advance(seconds(1));
+  }
+}
+
+TEST_P(PoolContract, StartsAtOnceAndEachWorkerKnowsItsName) {
+  if (!bench_.starts_workers()) return;
+  const SteadyTime begun = bench_.reactor_.clock().Now();
+  ASSERT_TRUE(pool_->Grow(3).ok());
+  ASSERT_TRUE(bench_.Until([&] { return bench_.Workers().size() == 3; }));
+  EXPECT_LE(bench_.reactor_.clock().Now() - begun, seconds(60)) << "but for the time of processes";
+  ASSERT_TRUE(bench_.Until([&] {
+    return std::ranges::all_of(pool_->List(),
+                               [](const auto& each) { return each.state == State::kStarting; });
+  }));
+  std::vector<std::string> named, listed;
+  for (const auto& each : bench_.Workers()) named.push_back(each.member);
+  for (const auto& each : pool_->List()) listed.push_back(each.handle);
+  EXPECT_THAT(named, testing::UnorderedElementsAreArray(listed));
 }
 
 TEST_P(PoolContract, SettingsThatItDoesNotHaveAreRefused) {
   const auto refused = [&](const GivenSettings& given) {
-    return Registry().Make(GetParam(), given, reactor_, {}, {}).status();
+    return Registry().Make(GetParam(), given, bench_.reactor_, {}, {}).status();
   };
   EXPECT_EQ(refused({{"no-such-setting", "1"}}).code(), Code::kInvalidArgument);
   EXPECT_THAT(refused({{"no-such-setting", "1"}}).message(),
@@ -113,7 +153,20 @@ TEST_P(PoolContract, DrainMarksOnlyMembersAndMayBeRepeated) {
   EXPECT_EQ(pool_->Drain(WorkerId()).code(), Code::kNotFound);
   EXPECT_TRUE(pool_->Drain(id).ok());
   EXPECT_TRUE(pool_->Drain(id).ok());
-  EXPECT_EQ(pool_->List().at(0).state, PoolMember::State::kDraining);
+  EXPECT_EQ(pool_->List().at(0).state, State::kDraining);
+}
+
+// The coordinator tells the worker; the pool does nothing to it, and does not replace it.
+TEST_P(PoolContract, ADrainedMemberGoesWhenItLikesAndNobodyComesInItsPlace) {
+  if (!bench_.starts_workers()) return;
+  const WorkerId id = Member();
+  ASSERT_TRUE(pool_->Drain(id).ok());
+  bench_.reactor_.Advance(seconds(30));
+  EXPECT_TRUE(PoolBench::Runs(PidOf(id)));
+  ::kill(PidOf(id), SIGTERM);
+  EXPECT_TRUE(bench_.Until([&] { return pool_->List().empty(); }));
+  EXPECT_THAT(ended_, ElementsAre(id));
+  EXPECT_EQ(failed_, 0) << why_.ToString();
 }
 
 TEST_P(PoolContract, NeverCallsALivingMemberDead) {
@@ -121,13 +174,141 @@ TEST_P(PoolContract, NeverCallsALivingMemberDead) {
   EXPECT_EQ(pool_->Alive(WorkerId(77)), std::nullopt);
 }
 
+TEST_P(PoolContract, AKilledMemberIsToldOnceAndStartedAgainOrListedNoMore) {
+  if (!bench_.starts_workers()) return;
+  const WorkerId killed = Member(), other = Member();
+  const std::string handle = Of(killed).handle;
+  ::kill(PidOf(killed), SIGKILL);
+  ASSERT_TRUE(bench_.Until([&] { return !ended_.empty(); }));
+  bench_.reactor_.Advance(seconds(1));
+  EXPECT_THAT(ended_, ElementsAre(killed));
+  EXPECT_EQ(Of(other).state, State::kRunning);
+  if (!bench_.restarts_workers()) {
+    EXPECT_THAT(pool_->List(), SizeIs(1));
+    return;
+  }
+  ASSERT_TRUE(bench_.Until([&] { return bench_.Workers().size() == 2; }));
+  ASSERT_THAT(pool_->List(), SizeIs(2));
+  EXPECT_EQ(pool_->List()[0].state, State::kStarting);
+  EXPECT_NE(pool_->List()[0].handle, handle) << "another start is another worker";
+  EXPECT_EQ(pool_->List()[0].starts, 2);
+}
+
+// Pre-emption, a walltime that ends, a host that goes down: the worker gets SIGTERM and leaves.
+TEST_P(PoolContract, AMemberThatLeavesByANoticeIsReplacedOrListedNoMore) {
+  if (!bench_.starts_workers()) return;
+  const WorkerId id = Member();
+  pool_->Leaving(id);
+  if (!bench_.restarts_workers()) {
+    EXPECT_EQ(Of(id).state, State::kDraining) << "so the coordinator asks for another now";
+  }
+  ::kill(PidOf(id), SIGTERM);
+  ASSERT_TRUE(bench_.Until([&] { return !ended_.empty(); }));
+  EXPECT_THAT(ended_, ElementsAre(id));
+  EXPECT_THAT(pool_->List(), SizeIs(bench_.restarts_workers() ? 1 : 0));
+  EXPECT_EQ(failed_, 0) << why_.ToString();
+}
+
+// The worker's host is silent. The engine may take minutes to say so, or never does.
+TEST_P(PoolContract, ASilentMemberElsewhereMayBeReplacedAndMayComeBack) {
+  const WorkerId id = Member();
+  pool_->Lost(id);
+  EXPECT_EQ(Of(id).state, bench_.elsewhere() ? State::kLost : State::kRunning);
+  pool_->Registered(infos_.at(id));
+  EXPECT_EQ(Of(id).state, State::kRunning);
+  pool_->Lost(WorkerId(77));
+  EXPECT_THAT(pool_->List(), SizeIs(1));
+}
+
+TEST_P(PoolContract, WhatIsKilledEndsInOrderOrWithoutAndIsNotReplaced) {
+  EXPECT_EQ(pool_->Kill("nobody", seconds(1)).code(), Code::kNotFound);
+  EXPECT_EQ(pool_->Kill("", seconds(1)).code(), Code::kNotFound);
+  if (!bench_.starts_workers()) return;
+  const WorkerId obeys = Member();
+  pool_->Stop();
+  EXPECT_TRUE(bench_.Until([&] { return !PoolBench::Runs(PidOf(obeys)); }));
+  pool_ = bench_.Make(Events(), 2, "headrace-stubborn", "trap '' TERM; while :; do sleep 1; done");
+  const WorkerId ignores = Member();
+  ended_.clear();
+  ASSERT_TRUE(pool_->Kill(Of(ignores).handle, seconds(5)).ok());
+  EXPECT_EQ(Of(ignores).state, State::kDraining);
+  EXPECT_TRUE(PoolBench::Runs(PidOf(ignores)));
+  ASSERT_TRUE(bench_.Until([&] { return pool_->List().empty(); }));
+  EXPECT_FALSE(PoolBench::Runs(PidOf(ignores)));
+  EXPECT_THAT(ended_, ElementsAre(ignores));
+  EXPECT_EQ(failed_, 0) << why_.ToString();
+}
+
 TEST_P(PoolContract, StopEndsEverythingForGood) {
   Member();
   pool_->Stop();
   EXPECT_THAT(pool_->List(), IsEmpty());
+  EXPECT_TRUE(bench_.Until([&] { return bench_.Workers().empty(); }))
+      << "an engine may take a moment";
   pool_->Stop();
   EXPECT_FALSE(pool_->Grow(1).ok());
   EXPECT_THAT(pool_->List(), IsEmpty());
+}
+
+// The coordinator is killed, and another one has its address.
+TEST_P(PoolContract, ACoordinatorAfterThisOneAdoptsWhatLivesOn) {
+  if (!bench_.starts_workers()) return;
+  bench_.KeepAtStop(true);
+  pool_ = bench_.Make(Events(), 2);
+  const WorkerId worker = Member(), drained = Member();
+  const std::string handle = Of(worker).handle;
+  pool_.reset();
+  if (!bench_.elsewhere()) {
+    EXPECT_THAT(bench_.Workers(), IsEmpty()) << "they end with their coordinator";
+    return;
+  }
+  EXPECT_THAT(bench_.Workers(), SizeIs(2));
+  const auto strangers = bench_.Make(Events(), 3, "headrace-another");
+  strangers->Registered(infos_.at(worker));
+  EXPECT_THAT(strangers->List(), IsEmpty()) << "a pool of another address has none of them";
+
+  bench_.KeepAtStop(false);
+  pool_ = bench_.Make(Events(), 3);
+  pool_->Registered(infos_.at(worker));  // by the journal, or when it registers again
+  pool_->Registered(infos_.at(drained));
+  ASSERT_TRUE(pool_->Drain(drained).ok());
+  ASSERT_THAT(pool_->List(), SizeIs(2));
+  EXPECT_EQ(Of(worker).state, State::kRunning);
+  EXPECT_EQ(Of(worker).handle, handle);
+  EXPECT_EQ(Of(drained).state, State::kDraining);
+  ASSERT_TRUE(pool_->Grow(1).ok()) << "there is room for one more";
+  EXPECT_EQ(pool_->Grow(1).code(), Code::kResourceExhausted);
+  pool_->Left(worker);
+  ::kill(PidOf(worker), SIGKILL);
+  EXPECT_TRUE(bench_.Until([&] { return pool_->List().size() == 2; }));
+}
+
+TEST_P(PoolContract, AnEngineThatForbidsIsAnErrorAndNothingIsListed) {
+  bench_.Refuse();
+  pool_ = bench_.Make(Events(), 2);
+  const Status grown = pool_->Grow(2);
+  if (grown.ok()) {
+    ASSERT_TRUE(bench_.Until([&] { return failed_ == 2; }));
+    EXPECT_THAT(why_.message(), testing::HasSubstr("Invalid account"));
+  } else {
+    EXPECT_TRUE(grown.code() == Code::kNotFound || grown.code() == Code::kInfeasible);
+  }
+  EXPECT_THAT(pool_->List(), IsEmpty());
+}
+
+TEST_P(PoolContract, AQuotaThatIsUsedUpIsAnErrorAndWhatFitsComes) {
+  if (!bench_.starts_workers()) return;
+  bench_.Limit(1);
+  Status grown = pool_->Grow(3);
+  ASSERT_TRUE(grown.ok());
+  if (GetParam() == "slurm") {
+    ASSERT_TRUE(bench_.Until([&] { return failed_ == 2 && bench_.Workers().size() == 1; }));
+    grown = why_;
+  } else {
+    grown = pool_->Grow(1);
+  }
+  EXPECT_EQ(grown.code(), Code::kResourceExhausted);
+  EXPECT_EQ(pool_->List().size() + static_cast<std::size_t>(failed_), 3U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, PoolContract, testing::ValuesIn(Registry().Names()),
@@ -137,7 +318,13 @@ TEST(PoolRegistry, AnUnknownNameListsTheKnownOnes) {
   FakeReactor reactor;
   const auto made = Registry().Make("cloud", {}, reactor, {}, {});
   EXPECT_EQ(made.status().code(), Code::kNotFound);
-  EXPECT_THAT(made.status().message(), testing::HasSubstr("local, static"));
+  EXPECT_THAT(made.status().message(), testing::HasSubstr("exec, local, slurm, static"));
+}
+
+TEST(PoolName, IsAWordOfTheAddressThatWorkersHave) {
+  EXPECT_EQ(PoolName("tcp://head.site:7070"), "headrace-head.site-7070");
+  EXPECT_EQ(PoolName("tcp://[fe80::1]:7070"), "headrace--fe80--1--7070");
+  EXPECT_EQ(PoolName("ipc:///tmp/x y/control"), "headrace--tmp-x-y-control");
 }
 
 }  // namespace

@@ -5,14 +5,23 @@
 
 namespace headrace::coordinator {
 
-std::string PoolGrowth::Came() {
-  const bool failed = failures_ > 0;
-  *this = PoolGrowth();
-  return failed ? "pool: it grows again" : "";
+std::string PoolGrowth::Came(SteadyTime now) {
+  if (failures_ == 0) return "";
+  failures_before_ = failures_;
+  said_before_ = std::move(said_);
+  failures_ = 0;
+  said_.clear();
+  came_ = now;
+  next_ = SteadyTime::min();
+  return "pool: it grows again";
 }
 
 std::string PoolGrowth::Failed(const Status& why, SteadyTime now) {
   constexpr int kMostDoublings = 10;
+  if (failures_ == 0 && failures_before_ > 0 && now < came_ + kHealthyAfter) {
+    failures_ = failures_before_;
+    said_ = said_before_;
+  }
   next_ = now + std::min(kFirstPause * (1 << std::min(failures_, kMostDoublings)), kLongestPause);
   ++failures_;
   std::string cause = why.ToString();

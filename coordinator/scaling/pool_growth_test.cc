@@ -69,8 +69,9 @@ TEST_F(PoolGrowthTest, AMemberThatComesIsSaidAndForgivesEverything) {
   said_.clear();
   Run(seconds(60), Status());
   EXPECT_THAT(said_, IsEmpty()) << "taken on is not there";
-  Hear(growth_.Came());
+  Hear(growth_.Came(clock_.Now()));
   EXPECT_THAT(said_, ElementsAre(HasSubstr("grows again")));
+  Run(PoolGrowth::kHealthyAfter, Status());
   tries_.clear();
   said_.clear();
   const auto now = (clock_.Now() - begin_) / seconds(1);
@@ -79,9 +80,24 @@ TEST_F(PoolGrowthTest, AMemberThatComesIsSaidAndForgivesEverything) {
   EXPECT_THAT(said_, ElementsAre(HasSubstr("no such file")));
 }
 
+// Each one registers, and its node fails, or it is pre-empted, a moment later.
+TEST_F(PoolGrowthTest, MembersThatComeAndEndAtOnceAreAskedForLessAndLessToo) {
+  for (const SteadyTime end = clock_.Now() + seconds(100); clock_.Now() < end;) {
+    if (growth_.MayTry(clock_.Now())) {
+      tries_.push_back((clock_.Now() - begin_) / seconds(1));
+      (void)growth_.Came(clock_.Now());
+      clock_.Advance(seconds(1));
+      Hear(growth_.Failed(Unavailable("pre-empted"), clock_.Now()));
+    }
+    clock_.Advance(milliseconds(500));
+  }
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("pre-empted")));
+  EXPECT_THAT(tries_, ElementsAre(0, 2, 5, 10, 19, 36, 69));
+}
+
 TEST_F(PoolGrowthTest, WhatGrowsIsNotSlowedOrSpokenOf) {
   Run(seconds(5), Status());
-  Hear(growth_.Came());
+  Hear(growth_.Came(clock_.Now()));
   EXPECT_THAT(said_, IsEmpty());
   EXPECT_EQ(tries_.size(), 10U);
 }

@@ -117,6 +117,7 @@ struct Encoder {
             {"share_from_bytes", u.info.share_from_bytes},
             {"link_bytes_per_second", u.info.link_bytes_per_second},
             {"rack", u.info.rack},
+            {"member", u.info.member},
             {"version", u.info.version}};
   }
   Json operator()(const MarkWorkerLost& u) const {
@@ -251,6 +252,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
     u.info.share_from_bytes = j.value("share_from_bytes", u.info.share_from_bytes);
     u.info.link_bytes_per_second = j.value("link_bytes_per_second", std::uint64_t{0});
     u.info.rack = j.value("rack", "");
+    u.info.member = j.value("member", "");
     return u;
   }
   if (type == "worker_lost") return MarkWorkerLost{worker()};

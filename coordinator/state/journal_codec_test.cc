@@ -89,10 +89,10 @@ class Draw {
   void Fill(wire::WorkerInfo& info) {
     // A worker's own words have no pass, and the journal none.
     auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers, pass,
-           share_from_bytes, millicores, link_bytes_per_second, rack] = info;
+           share_from_bytes, millicores, link_bytes_per_second, rack, member] = info;
     pass.clear();
     All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers,
-        share_from_bytes, millicores, link_bytes_per_second, rack);
+        share_from_bytes, millicores, link_bytes_per_second, rack, member);
   }
   void Fill(wire::BadSample& sample) {
     auto& [data_set, row, name, cause, times, held_back] = sample;

@@ -202,6 +202,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   info_.share_from_bytes = options.share_from_bytes;
   info_.link_bytes_per_second = options.link_bytes_per_second;
   info_.rack = options.rack;
+  info_.member = options.member;
   if (options.coordinator.empty()) return {};
   HR_TRY(coordinator_,
          CoordinatorLink::Open(

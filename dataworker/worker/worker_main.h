@@ -42,6 +42,7 @@ struct WorkerOptions {
   std::uint64_t link_bytes_per_second =
       0;                         // of this host's network, each way; 0: no limit is known
   std::string rack;              // hosts of one rack have the same; empty: not known
+  std::string member;            // what the pool that started it calls it; empty: none did
   std::int32_t io_threads = 16;  // most threads that wait for files
   StageRules stages = {};
   // What the process may use of this host's memory, cache and all, but without the Python processes of

@@ -15,7 +15,11 @@ debian_packages() {
       echo libgtest-dev libgmock-dev libopencv-core-dev libopencv-imgproc-dev
       echo python3 python3-dev python3-venv patchelf
       ;;
-    test) echo iproute2 nginx openssl prometheus zsh fish ;; # prometheus: promtool
+    # prometheus has promtool. Slurm's daemons run in tests alone (tests/support/servers/slurm.py).
+    test)
+      echo iproute2 nginx openssl prometheus zsh fish
+      echo munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
+      ;;
     # Stores that speak S3, and a clock that is wrong (tests/support/servers).
     servers)
       echo radosgw ceph-mon ceph-osd ceph-common faketime

@@ -116,6 +116,7 @@ struct WorkerInfo {
   std::uint32_t millicores = 0;             // CPU time that it may use; 0: all of `cores`
   std::uint64_t link_bytes_per_second = 0;  // of its host's network, each way; 0: no limit is known
   std::string rack;                         // hosts of one rack have the same; empty: not known
+  std::string member;  // what its pool calls it (PoolMember::handle); empty: no pool started it
   // Cores' worth of CPU time. A container may have a part of one.
   [[nodiscard]] double usable_cores() const {
     return millicores > 0 ? std::min<double>(cores, millicores / 1000.0) : cores;

@@ -11,9 +11,10 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto tiers = WriteTiers(b, v.tiers);
   const auto pass = WriteText(b, v.pass);
   const auto rack = WriteText(b, v.rack);
+  const auto member = WriteText(b, v.member);
   return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
                               v.cache_bytes, v.local, tiers, pass, v.share_from_bytes, v.millicores,
-                              v.link_bytes_per_second, rack);
+                              v.link_bytes_per_second, rack, member);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -31,7 +32,8 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .share_from_bytes = v->share_from_bytes(),
           .millicores = v->millicores(),
           .link_bytes_per_second = v->link_bytes_per_second(),
-          .rack = r.Text(v->rack())};
+          .rack = r.Text(v->rack()),
+          .member = r.Text(v->member())};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {

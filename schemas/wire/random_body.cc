@@ -102,7 +102,8 @@ WorkerInfo RandomBody::Worker() {
           .share_from_bytes = Number(),
           .millicores = static_cast<std::uint32_t>(Count()),
           .link_bytes_per_second = Number(),
-          .rack = Text()};
+          .rack = Text(),
+          .member = Text()};
 }
 
 JobUsage RandomBody::Usage() {

@@ -47,6 +47,8 @@ class SimPool final : public coordinator::Pool {
     }
     return NotFound("not a member");
   }
+  // Members have no handles.
+  Status Kill(const std::string&, Duration) override { return NotFound("not a member"); }
   [[nodiscard]] std::vector<coordinator::PoolMember> List() const override {
     std::vector<coordinator::PoolMember> shown;
     for (const Member& member : members_) shown.push_back(member.shown);

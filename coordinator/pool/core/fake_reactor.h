@@ -64,12 +64,11 @@ class FakeReactor : public net::Reactor {
     }
     clock_.Advance(until - clock_.Now());
   }
-  // Waits until a watched descriptor is readable and runs its callback. False: none was within 10
-  // s.
-  bool RunOneFd() {
+  // Waits until a watched descriptor is readable and runs its callback. False: none was in that time.
+  bool RunOneFd(int patience_ms = 10'000) {
     std::vector<pollfd> fds;
     for (const auto& [fd, callback] : watched_) fds.push_back({fd, POLLIN, 0});
-    if (::poll(fds.data(), fds.size(), 10'000) <= 0) return false;
+    if (::poll(fds.data(), fds.size(), patience_ms) <= 0) return false;
     for (const pollfd& fd : fds) {
       if (fd.revents == 0) continue;
       const auto callback = watched_.at(fd.fd);

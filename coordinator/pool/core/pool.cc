@@ -6,6 +6,17 @@
 
 namespace headrace::coordinator {
 
+std::string PoolName(std::string_view endpoint) {
+  const std::size_t scheme = endpoint.find("://");
+  if (scheme != std::string_view::npos) endpoint.remove_prefix(scheme + 3);
+  std::string name = "headrace-";
+  for (const char c : endpoint) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    name += plain || c == '.' ? c : '-';
+  }
+  return name;
+}
+
 void PoolRegistry::Register(PoolDescriptor descriptor) {
   std::string name = descriptor.name;
   HR_CHECK(pools_.emplace(std::move(name), std::move(descriptor)).second);
@@ -14,14 +25,14 @@ void PoolRegistry::Register(PoolDescriptor descriptor) {
 Result<std::unique_ptr<Pool>> PoolRegistry::Make(std::string_view name, const GivenSettings& given,
                                                  net::Reactor& reactor, PoolOptions options,
                                                  PoolEvents events) const {
-  const auto found = pools_.find(name);
-  if (found == pools_.end()) {
+  const PoolDescriptor* found = Find(name);
+  if (found == nullptr) {
     std::string known;
     for (const std::string& each : Names()) known += (known.empty() ? "" : ", ") + each;
     return NotFound("no pool named " + std::string(name) + "; this build has: " + known);
   }
-  HR_TRY(options.settings, Settings::Make(found->second.settings, given));
-  return found->second.make(reactor, std::move(options), std::move(events));
+  HR_TRY(options.settings, Settings::Make(found->settings, given));
+  return found->make(reactor, std::move(options), std::move(events));
 }
 
 std::vector<const PoolDescriptor*> PoolRegistry::All() const {
@@ -34,6 +45,11 @@ std::vector<std::string> PoolRegistry::Names() const {
   std::vector<std::string> names;
   for (const auto& [name, pool] : pools_) names.push_back(name);
   return names;
+}
+
+const PoolDescriptor* PoolRegistry::Find(std::string_view name) const {
+  const auto found = pools_.find(name);
+  return found == pools_.end() ? nullptr : &found->second;
 }
 
 }  // namespace headrace::coordinator

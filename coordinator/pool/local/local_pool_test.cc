@@ -31,10 +31,11 @@ class LocalPoolTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return std::move(made).value();
   }
-  static wire::WorkerInfo Info(std::int64_t id, std::int64_t pid) {
+  // The worker that the first member has become.
+  static wire::WorkerInfo Info(std::int64_t id, const Pool& pool) {
     wire::WorkerInfo info;
     info.worker = WorkerId(id);
-    info.host.pid = pid;
+    info.member = pool.List().at(0).handle;
     return info;
   }
 
@@ -48,7 +49,7 @@ TEST_F(LocalPoolTest, AKilledWorkerIsReportedWithItsCpuAndStartedAgainAfterAPaus
       Make({"sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec sleep 1000"});
   ASSERT_TRUE(pool->Grow(1).ok());
   const std::int64_t pid = pool->List().at(0).pid;
-  pool->Registered(Info(5, pid));
+  pool->Registered(Info(5, *pool));
   EXPECT_EQ(pool->Alive(WorkerId(5)), true);
   ::kill(static_cast<pid_t>(pid), SIGKILL);
   ASSERT_TRUE(reactor_.RunOneFd());
@@ -62,6 +63,27 @@ TEST_F(LocalPoolTest, AKilledWorkerIsReportedWithItsCpuAndStartedAgainAfterAPaus
   EXPECT_EQ(pool->List().at(0).starts, 2) << "and at most 150 ms";
   EXPECT_NE(pool->List().at(0).pid, pid);
   EXPECT_EQ(pool->Alive(WorkerId(5)), std::nullopt) << "the new process is another worker";
+}
+
+TEST_F(LocalPoolTest, AWorkerOfAnotherHostWithTheSameProcessIdIsNoMember) {
+  auto pool = Make({"sh", "-c", "exec sleep 1000"});
+  ASSERT_TRUE(pool->Grow(1).ok());
+  wire::WorkerInfo info;
+  info.worker = WorkerId(5);
+  info.host.pid = pool->List().at(0).pid;
+  pool->Registered(info);
+  EXPECT_EQ(pool->List().at(0).state, PoolMember::State::kStarting);
+}
+
+TEST_F(LocalPoolTest, AWorkerThatWasForgottenAndComesAgainIsTheSameMember) {
+  auto pool = Make({"sh", "-c", "exec sleep 1000"});
+  ASSERT_TRUE(pool->Grow(1).ok());
+  pool->Registered(Info(5, *pool));
+  pool->Registered(Info(6, *pool));
+  EXPECT_EQ(pool->List().at(0).worker, WorkerId(5)) << "a name has one worker";
+  pool->Left(WorkerId(5));
+  pool->Registered(Info(6, *pool));
+  EXPECT_EQ(pool->List().at(0).worker, WorkerId(6));
 }
 
 TEST_F(LocalPoolTest, PausesDoubleUpToTheCap) {
@@ -85,7 +107,7 @@ TEST_F(LocalPoolTest, PausesDoubleUpToTheCap) {
 }
 
 TEST_F(LocalPoolTest, ALongRunStartsThePausesAnew) {
-  auto pool = Make({"sleep", "1000"});
+  auto pool = Make({"sh", "-c", "exec sleep 1000"});
   ASSERT_TRUE(pool->Grow(1).ok());
   for (int i = 0; i < 3; ++i) {
     reactor_.Advance(seconds(31));
@@ -97,10 +119,10 @@ TEST_F(LocalPoolTest, ALongRunStartsThePausesAnew) {
 }
 
 TEST_F(LocalPoolTest, ADrainedWorkerIsNotReplaced) {
-  auto pool = Make({"sleep", "1000"});
+  auto pool = Make({"sh", "-c", "exec sleep 1000"});
   ASSERT_TRUE(pool->Grow(2).ok());
   const std::int64_t pid = pool->List().at(0).pid;
-  pool->Registered(Info(1, pid));
+  pool->Registered(Info(1, *pool));
   ASSERT_TRUE(pool->Drain(WorkerId(1)).ok());
   ::kill(static_cast<pid_t>(pid), SIGTERM);
   ASSERT_TRUE(reactor_.RunOneFd());
@@ -132,10 +154,10 @@ TEST_F(LocalPoolTest, StopEndsAWorkerThatIgnoresBeingAsked) {
 }
 
 TEST_F(LocalPoolTest, AWorkerThatIsDrainedWhileItWaitsForItsNextStartIsNotReplaced) {
-  auto pool = Make({"sleep", "1000"});
+  auto pool = Make({"sh", "-c", "exec sleep 1000"});
   ASSERT_TRUE(pool->Grow(1).ok());
   const std::int64_t pid = pool->List().at(0).pid;
-  pool->Registered(Info(1, pid));
+  pool->Registered(Info(1, *pool));
   ::kill(static_cast<pid_t>(pid), SIGKILL);
   ASSERT_TRUE(reactor_.RunOneFd());
   ASSERT_EQ(pool->List().at(0).state, PoolMember::State::kWaiting);
@@ -148,7 +170,8 @@ TEST_F(LocalPoolTest, AWorkerThatIsDrainedWhileItWaitsForItsNextStartIsNotReplac
 // A program that ignores SIGCHLD passes this on to its children: nobody can be reaped then.
 TEST_F(LocalPoolTest, TheEndOfAWorkerIsSeenWhereChildrenAreNotReaped) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
-  auto pool = Make({"sleep", "0.2"});  // one that ends before it is watched could not be started
+  auto pool = Make(
+      {"sh", "-c", "exec sleep 0.2"});  // one that ends before it is watched could not be started
   ASSERT_TRUE(pool->Grow(1).ok());
   ASSERT_TRUE(reactor_.RunOneFd());
   EXPECT_EQ(pool->List().at(0).state, PoolMember::State::kWaiting);

@@ -29,6 +29,9 @@ class StaticPool final : public Pool {
     return Status::Ok();
   }
 
+  Status Kill(const std::string& handle, Duration) override {
+    return NotFound(handle + " is not of the static pool: its members have no handles");
+  }
   [[nodiscard]] std::vector<PoolMember> List() const override {
     std::vector<PoolMember> members;
     for (const auto& [id, member] : members_) members.push_back(member);

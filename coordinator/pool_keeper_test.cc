@@ -1,0 +1,200 @@
+#include "coordinator/pool_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/pool/core/fake_reactor.h"
+
+namespace headrace::coordinator {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using MemberState = PoolMember::State;
+
+// What the test plays, and what the pool was asked.
+struct PlayedPool {
+  bool ready = true;
+  std::vector<PoolMember> members;
+  std::vector<std::int32_t> grown;
+  std::vector<std::string> killed;
+  std::vector<std::pair<std::string, std::int64_t>> heard;  // "lost", worker
+  Status answer;
+};
+
+class FakePool final : public Pool {
+ public:
+  explicit FakePool(PlayedPool& played) : played_(played) {}
+  [[nodiscard]] std::string_view name() const override { return "fake"; }
+  [[nodiscard]] double member_cores() const override { return 2; }
+  [[nodiscard]] bool ready() const override { return played_.ready; }
+  Status Grow(std::int32_t count) override {
+    if (count > 0) played_.grown.push_back(count);
+    if (!played_.answer.ok()) return played_.answer;
+    played_.members.resize(played_.members.size() + static_cast<std::size_t>(count),
+                           {.state = MemberState::kQueued});
+    return Status::Ok();
+  }
+  Status Drain(WorkerId worker) override { return Hear("drain", worker); }
+  Status Kill(const std::string& handle, Duration) override {
+    played_.killed.push_back(handle);
+    return Status::Ok();
+  }
+  [[nodiscard]] std::vector<PoolMember> List() const override { return played_.members; }
+  void Registered(const wire::WorkerInfo& info) override { (void)Hear("registered", info.worker); }
+  void Leaving(WorkerId worker) override { (void)Hear("leaving", worker); }
+  void Lost(WorkerId worker) override { (void)Hear("lost", worker); }
+  void Left(WorkerId worker) override { (void)Hear("left", worker); }
+  [[nodiscard]] std::optional<bool> Alive(WorkerId) const override { return std::nullopt; }
+  void Stop() override {}
+
+ private:
+  Status Hear(const char* what, WorkerId worker) {
+    played_.heard.emplace_back(what, worker.value);
+    return Status::Ok();
+  }
+  PlayedPool& played_;
+};
+
+class PoolKeeperTest : public testing::Test {
+ protected:
+  Status Begin(std::int32_t least, std::int32_t most, PoolPatience patience = {}) {
+    keeper_ = std::make_unique<PoolKeeper>(
+        reactor_,
+        PoolKeeper::Options{
+            .least = least, .most = most, .idle_after = seconds(60), .patience = patience});
+    events_ = keeper_->Events([](WorkerId, double) {});
+    return keeper_->Begin(std::make_unique<FakePool>(pool_), state_);
+  }
+  // A control period in which jobs want so many cores.
+  std::vector<WorkerId> Second(double cores) {
+    reactor_.Advance(seconds(1));
+    keeper_->Look();
+    return keeper_->Resize(state_, cores);
+  }
+  void Change(const Update& update) {
+    ASSERT_TRUE(state_.Apply(update).ok());
+    if (keeper_) keeper_->Tell(update, state_);
+  }
+  // Of two cores each, as a member that runs.
+  void AddMember(std::int64_t id) {
+    AddWorker added;
+    added.token = "token-of-" + std::to_string(id);
+    added.info.worker = WorkerId(id);
+    added.info.cores = 2;
+    added.info.endpoints = {"tcp://node:7071"};
+    added.info.member = "m" + std::to_string(id);
+    pool_.members.push_back(
+        {.state = MemberState::kRunning, .handle = added.info.member, .worker = WorkerId(id)});
+    Change(added);
+  }
+
+  FakeReactor reactor_;
+  PlayedPool pool_;
+  State state_;
+  PoolEvents events_;
+  std::unique_ptr<PoolKeeper> keeper_;
+};
+
+TEST_F(PoolKeeperTest, NothingIsAskedForBeforeThePoolKnowsWhatThereIs) {
+  pool_.ready = false;
+  ASSERT_TRUE(Begin(2, 4).ok());
+  Second(8);
+  EXPECT_THAT(pool_.grown, IsEmpty());
+  AddMember(1);  // which it has found
+  pool_.ready = true;
+  Second(8);
+  EXPECT_THAT(pool_.grown, ElementsAre(3));
+}
+
+TEST_F(PoolKeeperTest, WorkersOfTheJournalAreToldAndCounted) {
+  AddMember(1);
+  AddMember(2);
+  Change(DrainWorker{WorkerId(2)});
+  ASSERT_TRUE(Begin(3, 3).ok());
+  EXPECT_THAT(pool_.heard, ElementsAre(std::pair("registered", 1), std::pair("registered", 2),
+                                       std::pair("drain", 2)));
+  EXPECT_THAT(pool_.grown, ElementsAre(1));
+}
+
+TEST_F(PoolKeeperTest, AFixedNumberIsKeptThoughTheEngineFails) {
+  ASSERT_TRUE(Begin(2, 0).ok());
+  EXPECT_THAT(pool_.grown, ElementsAre(2));
+  pool_.members.clear();
+  events_.on_failed(2, Unavailable("Slurm is down"));
+  Second(0);
+  EXPECT_THAT(pool_.grown, ElementsAre(2, 2)) << "after a pause, which doubles";
+  pool_.members.clear();
+  events_.on_failed(2, Unavailable("Slurm is down"));
+  Second(0);
+  EXPECT_THAT(pool_.grown, SizeIs(2));
+  Second(0);
+  EXPECT_THAT(pool_.grown, ElementsAre(2, 2, 2));
+}
+
+TEST_F(PoolKeeperTest, WhatLeavesOrIsLostIsReplacedAndWhatComesBackIsNot) {
+  ASSERT_TRUE(Begin(0, 4).ok());
+  AddMember(1);
+  AddMember(2);
+  Second(4);
+  EXPECT_THAT(pool_.grown, IsEmpty());
+  Change(MarkWorkerLost{WorkerId(1)});
+  Change(DrainWorker{WorkerId(2)});
+  EXPECT_THAT(pool_.heard,
+              testing::IsSupersetOf({std::pair<std::string, std::int64_t>("lost", 1),
+                                     std::pair<std::string, std::int64_t>("leaving", 2)}));
+  pool_.members[0].state = MemberState::kLost;
+  pool_.members[1].state = MemberState::kDraining;
+  Second(4);
+  EXPECT_THAT(pool_.grown, ElementsAre(2));
+  Change(ReviveWorker{WorkerId(1)});
+  EXPECT_EQ(pool_.heard.back(), std::pair(std::string("registered"), std::int64_t{1}));
+  pool_.members[0].state = MemberState::kRunning;
+  Second(4);
+  EXPECT_THAT(pool_.grown, SizeIs(1));
+}
+
+TEST_F(PoolKeeperTest, WhatIsQueuedIsGivenUpBeforeWhatRuns) {
+  ASSERT_TRUE(Begin(0, 4).ok());
+  AddMember(1);
+  pool_.members.push_back({.state = MemberState::kQueued, .handle = "q1"});
+  pool_.members.push_back({.state = MemberState::kQueued, .handle = "q2"});
+  Second(6);
+  std::vector<WorkerId> drained;
+  for (int i = 0; i < 62; ++i) {
+    for (const WorkerId id : Second(1)) drained.push_back(id);
+    if (!pool_.killed.empty()) break;
+  }
+  EXPECT_THAT(pool_.killed, ElementsAre("q2", "q1"));
+  EXPECT_THAT(drained, IsEmpty());
+}
+
+TEST_F(PoolKeeperTest, AMemberThatNeverComesIsEndedAndAnotherIsAskedForLater) {
+  PoolPatience patience;
+  patience.queued = seconds(10);
+  ASSERT_TRUE(Begin(1, 0, patience).ok());
+  pool_.members = {{.state = MemberState::kQueued, .handle = "q1", .note = "Resources"}};
+  for (int i = 0; i < 11; ++i) Second(0);
+  EXPECT_THAT(pool_.killed, ElementsAre("q1"));
+  pool_.members.clear();
+  Second(0);
+  Second(0);
+  EXPECT_THAT(pool_.grown, ElementsAre(1, 1));
+}
+
+TEST_F(PoolKeeperTest, APoolThatNobodyHasGivenANumberIsLeftAlone) {
+  ASSERT_TRUE(Begin(0, 0).ok());
+  AddMember(1);
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(Second(i % 3), IsEmpty());
+  EXPECT_THAT(pool_.grown, IsEmpty());
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
