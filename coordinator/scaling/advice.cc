@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coordinator/estimate/hit_share.h"
+#include "coordinator/scaling/use_bound.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -87,7 +88,10 @@ Prediction PredictCoresOfLate(const JobMeter& meter, double granted_cores, doubl
                     kErrors * meter.recent().Error() * (granted_cores + all.cores));
   const double unit = all.most < 1 ? 0.1 : 1;  // as PredictCores rounds
   all.least = std::max(0.0, std::floor((all.cores - spread) / unit + kRounding) * unit);
-  all.most = std::ceil((all.cores + spread) / unit - kRounding) * unit;
+  // The controller would not believe more either, whatever the client's clock says.
+  const double most =
+      std::min(all.cores + spread, std::max(all.cores, UseBound::kAllUsed * granted_cores));
+  all.most = std::ceil(most / unit - kRounding) * unit;
   return all;
 }
 

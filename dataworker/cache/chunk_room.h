@@ -10,6 +10,10 @@
 
 namespace headrace::dataworker {
 
+[[nodiscard]] constexpr std::size_t RoundUp(std::size_t value, std::size_t to) {
+  return (value + to - 1) / to * to;
+}
+
 // Which entries lie where in a chunk, and what of its room is free: its end, and the holes that entries
 // have left. Neighbouring holes are one. Bytes; places and sizes of entries are multiples of kUnit.
 // Thread-compatible.

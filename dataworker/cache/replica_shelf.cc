@@ -12,10 +12,6 @@ namespace {
 constexpr std::size_t kPage = RoomFinder::kPage;
 constexpr std::size_t kOverhead = ChunkStore::kEntryOverhead;
 
-constexpr std::size_t RoundUp(std::size_t value, std::size_t to) {
-  return (value + to - 1) / to * to;
-}
-
 // Smaller than chunks of entries: what goes for one of these shall not be much more than it needs.
 std::size_t BlockBytes(std::uint64_t budget) {
   constexpr std::uint64_t kLeast = 16 * kPage, kMost = std::uint64_t{8} << 20;

@@ -12,9 +12,6 @@ constexpr int kOpenChunks = 8;
 // A smaller entry shares a chunk, where the end of a page would be much of it.
 constexpr std::size_t kSharesPages = std::size_t{256} << 10;
 
-constexpr std::size_t RoundUp(std::size_t value, std::size_t to) {
-  return (value + to - 1) / to * to;
-}
 constexpr std::size_t RoundDown(std::size_t value, std::size_t to) { return value / to * to; }
 
 // 1/32 of the budget, so that the loss at the ends of chunks stays small.
