@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "web/metrics_text.h"
 #include "cli/options.h"
 #include "cli/query.h"
+#include "web/metrics_text.h"
 
 namespace headrace::cli {
 namespace {
