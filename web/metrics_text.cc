@@ -61,19 +61,11 @@ std::string ShownNumber(const Metric& metric, T value) {
   return Number(ShownValue(metric, static_cast<double>(value)));
 }
 
-// Control characters would steer a terminal.
-std::string Plain(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
-}
-
 // In quotes. One label that is no UTF-8, or has another escape than \\ and \", would spoil the
 // whole text for its reader. JSON's form has no other once control characters are gone.
 std::string Quoted(const std::string& text) {
   using Json = nlohmann::json;
-  return Json(Plain(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json(PlainText(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string LabelText(const Labels& labels) {
