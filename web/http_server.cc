@@ -22,8 +22,9 @@
 namespace headrace::web {
 namespace {
 
-constexpr unsigned kMostConnections = 64;
-constexpr unsigned kMostOfOneAddress = 16;
+// Each may hold a page that its peer does not read: 30 MB of a coordinator with 10,000 workers.
+constexpr unsigned kMostConnections = 16;
+constexpr unsigned kMostOfOneAddress = 8;
 constexpr std::size_t kMostOfRequest = std::size_t{16} << 10;
 constexpr unsigned kSilence = 10;  // s
 constexpr std::size_t kMostToken = 4096;

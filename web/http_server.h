@@ -24,8 +24,8 @@ struct HttpAnswer {
   std::string type = "text/plain; charset=utf-8";
 };
 
-// Answers GET and HEAD of a few paths, and nothing else. What peers can make it hold is bounded: 64
-// connections, 16 of one address, 16 KiB of a request, 10 s without a byte; a request's body is refused. It
+// Answers GET and HEAD of a few paths, and nothing else. What peers can make it hold is bounded: 16
+// connections, 8 of one address, each with 16 KiB of a request and one page, 10 s without a byte; a request's body is refused. It
 // has a thread of its own. One thread makes and destroys it.
 class HttpServer {
  public:

@@ -12,8 +12,8 @@
 
 namespace headrace::web {
 
-// Has a reactor's thread tell what only it may read, and waits for it on another thread. Thread-safe; outlived
-// by the reactor.
+// Has a reactor's thread tell what only it may read, and waits for it on another thread. Thread-safe. The
+// reactor outlives it.
 class ReactorQuestions {
  public:
   explicit ReactorQuestions(net::Reactor& reactor) : reactor_(reactor) {}
