@@ -14,7 +14,9 @@ void Attachment::Renew(std::string peer, const wire::Attach& attach) {
 }
 
 bool Attachment::AwaitsArena() {
-  return attach_.plan.has_python_stage && attach_.use_arena && !here_ && ++awaited_ <= kMostAwaited;
+  if (!attach_.plan.has_python_stage || !attach_.use_arena || here_) return false;
+  if (awaited_++ == 0) awaited_since_ = clock_.Now();
+  return awaited_ <= kMostAwaited || clock_.Now() - awaited_since_ < kLongestAwait;
 }
 
 bool Attachment::SamePlan(const wire::Attach& attach) const {

@@ -50,10 +50,12 @@ class Attachment {
   [[nodiscard]] bool here() const { return here_; }
   // Whether the trainer is to attach again before its code is started. It passes its arena beside
   // its messages. Until then it is not known to be on this host, and its code would run in another
-  // Python than its own. False after kMostAwaited times. Called once for each Attach.
+  // Python than its own. False after kMostAwaited times that took kLongestAwait: a trainer in a hurry
+  // asks often, one on a busy host seldom. Called once for each Attach.
   [[nodiscard]] bool AwaitsArena();
   // Fewer than a trainer asks for its arena before it goes on without (WorkerLink).
   static constexpr int kMostAwaited = 10;
+  static constexpr Duration kLongestAwait = std::chrono::seconds(1);
   // Notes a sign of life of the trainer.
   void Heard() { heard_ = clock_.Now(); }
   // Whether nobody will ever end the session, because its trainer, on another host, died. Called
@@ -83,6 +85,7 @@ class Attachment {
   int unleased_ = 0;  // answers in a row
   bool here_ = false;
   int awaited_ = 0;
+  SteadyTime awaited_since_{};
   std::shared_ptr<const CacheLease> lease_;
 };
 

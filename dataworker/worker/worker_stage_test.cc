@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/hash_forgery.h"
+#include "dataworker/session/attachment.h"
 #include "dataworker/stage/fake_stage.h"
 #include "dataworker/worker/worker_fixture.h"
 #include "gmock/gmock.h"
@@ -114,7 +115,11 @@ TEST_F(WorkerStageTest, TheTrainersOwnPythonIsStartedByTheKernelsWordAlone) {
 // Its message may come before its arena. The code is here already, of another loader, and would be
 // started in another Python.
 TEST_F(WorkerStageTest, WhatATrainerWithAnArenaRunsWaitsForIt) {
-  TestWorker worker("tcp://127.0.0.1:*");
+  FakeClock clock;
+  clock.Advance(std::chrono::seconds(1));  // the clock's first moment stands for none
+  WorkerOptions options;
+  options.listen = "tcp://127.0.0.1:*";
+  TestWorker worker(options, clock);
   const TestArena arena(1 << 16);
   TestClient before(worker);
   EXPECT_TRUE(before.Attach(attach_, blobs_, &arena).status.ok());
@@ -122,11 +127,13 @@ TEST_F(WorkerStageTest, WhatATrainerWithAnArenaRunsWaitsForIt) {
   attach_.session = SessionId(78);
   attach_.use_arena = true;
   TestClient client(worker);
-  client.Send(attach_);
-  const auto answer = client.Next<wire::Attached>();
-  EXPECT_TRUE(answer.status.ok());
-  EXPECT_FALSE(answer.use_arena);
-  EXPECT_THAT(answer.needed_blobs, ::testing::IsEmpty());
+  for (int i = 0; i < 3 * Attachment::kMostAwaited; ++i) {  // in a hurry
+    client.Send(attach_);
+    const auto answer = client.Next<wire::Attached>();
+    EXPECT_TRUE(answer.status.ok());
+    EXPECT_FALSE(answer.use_arena);
+    EXPECT_THAT(answer.needed_blobs, ::testing::IsEmpty());
+  }
   EXPECT_TRUE(client.Attach(attach_, blobs_, &arena).status.ok());
   EXPECT_TRUE(Ask(client, Request(1)).status.ok());
   EXPECT_THAT(FakeStageNumbers(directory_, "bases"), ::testing::SizeIs(1));
