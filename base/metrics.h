@@ -147,6 +147,27 @@
   X(u64, link_bytes_per_second_share, 24, kPerSecond, kGauge, "",                               \
     "what the links of hosts leave for its batches; 0: no limit is known")
 
+// What a job had and used since it began, in all its loaders: fields of JobTotals. Rows named stall_CAUSE_ns are one
+// metric with a label for the cause.
+#define HEADRACE_JOB_TOTALS(X)                                                                     \
+  X(u64, samples, 0, kCount, kCounter, "", "samples that its program got")                         \
+  X(u64, batches, 1, kCount, kCounter, "", "batches of these samples")                             \
+  X(u64, hit_samples, 2, kCount, kCounter, "", "samples that workers made from the decoded cache") \
+  X(u64, miss_samples, 3, kCount, kCounter, "", "all others that workers worked on")               \
+  X(u64, step_ns, 4, kNanoseconds, kCounter, "",                                                   \
+    "time in which it did not wait for data; where the device is measured, also waiting that "     \
+    "the device did not notice")                                                                   \
+  X(u64, stall_sampler_ns, 5, kNanoseconds, kCounter, "", "time in which it waited, by cause")     \
+  X(u64, stall_source_ns, 6, kNanoseconds, kCounter, "", "time in which it waited, by cause")      \
+  X(u64, stall_compute_ns, 7, kNanoseconds, kCounter, "", "time in which it waited, by cause")     \
+  X(u64, stall_python_ns, 8, kNanoseconds, kCounter, "", "time in which it waited, by cause")      \
+  X(u64, stall_queue_ns, 9, kNanoseconds, kCounter, "", "time in which it waited, by cause")       \
+  X(u64, stall_network_ns, 10, kNanoseconds, kCounter, "", "time in which it waited, by cause")    \
+  X(u64, stall_copy_ns, 11, kNanoseconds, kCounter, "", "time in which it waited, by cause")       \
+  X(f64, cpu_seconds, 12, kSeconds, kCounter, "", "CPU time that workers spent on it")             \
+  X(f64, granted_core_seconds, 13, kSeconds, kCounter, "",                                         \
+    "cores that it was granted, each times the seconds that it had it")
+
 // What the coordinator says of one data set in caches: fields of DatasetStatus.
 #define HEADRACE_DATASET_METRICS(X)                                                \
   X(f64, duplicate_share, 15, kShare, kGauge, "",                                  \

@@ -27,6 +27,7 @@ void AddJobs(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
 void AddCache(CLI::App& app, Action& chosen);
 void AddDatasets(CLI::App& app, Action& chosen);
+void AddDrain(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddMetrics(CLI::App& app, Action& chosen);
 void AddCompletion(CLI::App& app, Action& chosen);

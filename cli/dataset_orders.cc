@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <variant>
 
 #include "base/plain_text.h"
-#include "cli/commands.h"
+#include "cli/admin.h"
 #include "cli/query.h"
 #include "cli/text.h"
-#include "net/keyring.h"
-#include "net/reactor.h"
 
 namespace headrace::cli {
 namespace {
@@ -26,40 +22,16 @@ constexpr std::chrono::milliseconds kLookAgain{100};
 
 Result<wire::DatasetOrdered> SendOrder(const std::string& address, wire::DatasetOrder order,
                                        std::chrono::milliseconds timeout) {
-  HR_TRY(std::unique_ptr<net::Reactor> reactor,
-         net::MakeKeyedReactor("hr-order", KeysDirectory(address), {wire::Role::kAdmin}));
   order.request = 1;
-  std::optional<Result<wire::DatasetOrdered>> answer;
-  const auto end = [&](Result<wire::DatasetOrdered> result) {
-    if (!answer) answer.emplace(std::move(result));
-    reactor->Stop();
-  };
-  net::SocketEvents events;
-  events.on_message = [&](net::Incoming&& message) {
-    if (auto* ordered = std::get_if<wire::DatasetOrdered>(&message.body)) {
-      if (ordered->request == order.request) end(std::move(*ordered));
-    } else if (const auto* refused = std::get_if<wire::ClusterStatus>(&message.body)) {
-      if (!refused->status.ok()) end(refused->status);  // of another protocol
-    }
-  };
-  events.on_invalid = [&](const std::string&, const Status& error) {
-    end(error.WithContext("coordinator at " + address));
-  };
-  HR_TRY(const std::unique_ptr<net::Socket> socket,
-         reactor->ConnectDealer(address, std::move(events)));
-  reactor->AddOnce(timeout, [&] {
-    end(Unavailable("the coordinator at " + address +
-                    " does not answer; it may not run, be of an older release, or give your key "
-                    "no right to order (role admin)"));
-  });
-  HR_RETURN_IF_ERROR(socket->Send("", order));
-  HR_RETURN_IF_ERROR(reactor->Run());
-  if (!answer) return Internal("the order ended without an answer");
-  if (answer->ok() && !(*answer)->status.ok()) {
-    const std::string& name = (*answer)->name;
-    return name.empty() ? (*answer)->status : (*answer)->status.WithContext("data set " + name);
-  }
-  return *std::move(answer);
+  wire::DatasetOrdered answer;
+  HR_RETURN_IF_ERROR(AskAsAdmin(address, order, timeout, [&](wire::Body& body) {
+    auto* ordered = std::get_if<wire::DatasetOrdered>(&body);
+    if (ordered == nullptr || ordered->request != order.request) return false;
+    answer = std::move(*ordered);
+    return true;
+  }));
+  if (answer.status.ok()) return answer;
+  return answer.name.empty() ? answer.status : answer.status.WithContext("data set " + answer.name);
 }
 
 Result<std::uint32_t> AwaitDrop(const std::string& address, std::uint64_t dataset,

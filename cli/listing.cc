@@ -13,12 +13,14 @@ namespace {
 struct Options {
   std::string coordinator;
   bool json = false;
+  bool all = false;
 };
 
 int Show(const Listing& listing, const Options& options) {
   const Result<std::string> address = CoordinatorAddress(options.coordinator);
   if (!address.ok()) return Fail(address.status());
-  const Result<wire::ClusterStatus> status = QueryStatus(*address);
+  const Result<wire::ClusterStatus> status =
+      QueryStatus(*address, kQueryTimeout, {.ended = options.all});
   if (!status.ok()) return Fail(status.status());
   const std::string text = options.json ? listing.json(*status) : listing.table(*status, nullptr);
   std::fputs(text.c_str(), stdout);
@@ -32,6 +34,7 @@ CLI::App* AddListing(CLI::App& app, Action& chosen, const Listing& listing) {
   CLI::App* command = app.add_subcommand(listing.name, listing.help);
   AddCoordinatorAddress(*command, options->coordinator);
   command->add_flag("--json", options->json, "JSON instead of a table");
+  if (listing.all_help != nullptr) command->add_flag("--all", options->all, listing.all_help);
   command->footer("Example:\n  headrace " + std::string(listing.name) +
                   " --coordinator tcp://head:7070 --json");
   command->callback([&chosen, listing, options, command] {

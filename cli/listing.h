@@ -13,6 +13,8 @@ struct Listing {
   const char* help;
   std::string (*table)(const wire::ClusterStatus& now, const wire::ClusterStatus* before);
   std::string (*json)(const wire::ClusterStatus& now);
+  const char* all_help =
+      nullptr;  // of --all, which asks for what has ended, too; nullptr: there is none
 };
 
 CLI::App* AddListing(CLI::App& app, Action& chosen, const Listing& listing);

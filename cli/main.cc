@@ -98,6 +98,7 @@ int main(int argc, char** argv) {
   headrace::cli::AddWorkers(app, chosen);
   headrace::cli::AddCache(app, chosen);
   headrace::cli::AddDatasets(app, chosen);
+  headrace::cli::AddDrain(app, chosen);
   headrace::cli::AddTop(app, chosen);
   headrace::cli::AddMetrics(app, chosen);
   headrace::cli::AddDoctor(app, chosen);

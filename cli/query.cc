@@ -10,9 +10,10 @@ namespace headrace::cli {
 
 Result<std::unique_ptr<StatusPoller>> StatusPoller::Make(net::Reactor& reactor,
                                                          const std::string& address,
-                                                         OnAnswer on_answer, JobId whole) {
+                                                         OnAnswer on_answer,
+                                                         const wire::StatusQuery& query) {
   std::unique_ptr<StatusPoller> poller(
-      new StatusPoller(reactor, address, std::move(on_answer), whole));
+      new StatusPoller(reactor, address, std::move(on_answer), query));
   StatusPoller* self = poller.get();
   HR_TRY(poller->socket_,
          reactor.ConnectDealer(
@@ -36,9 +37,8 @@ void StatusPoller::Ask(std::chrono::milliseconds timeout) {
                        " s; start one with `headrace coordinator --listen " + address_ + "`" +
                        keys));
   });
-  wire::StatusQuery query;
+  wire::StatusQuery query = query_;
   query.request = ++asked_;
-  query.whole = whole_;
   if (Status s = socket_->Send("", query); !s.ok()) Answer(std::move(s));
 }
 
@@ -63,7 +63,8 @@ Result<std::unique_ptr<net::Reactor>> MakeQueryReactor(std::string name,
 }
 
 Result<wire::ClusterStatus> QueryStatus(const std::string& address,
-                                        std::chrono::milliseconds timeout, JobId whole) {
+                                        std::chrono::milliseconds timeout,
+                                        const wire::StatusQuery& query) {
   HR_TRY(std::unique_ptr<net::Reactor> reactor, MakeQueryReactor("hr-query", address));
   std::optional<Result<wire::ClusterStatus>> answer;
   HR_TRY(std::unique_ptr<StatusPoller> poller, StatusPoller::Make(
@@ -72,7 +73,7 @@ Result<wire::ClusterStatus> QueryStatus(const std::string& address,
                                                      answer.emplace(std::move(got));
                                                      reactor->Stop();
                                                    },
-                                                   whole));
+                                                   query));
   poller->Ask(timeout);
   HR_RETURN_IF_ERROR(reactor->Run());
   if (!answer) return Internal("the query ended without an answer");

@@ -18,12 +18,17 @@ namespace headrace::cli {
 // What the tiers of each worker hold, and what each worker holds of each data set.
 [[nodiscard]] std::string CacheTable(const wire::ClusterStatus& now);
 [[nodiscard]] std::string DatasetsTable(const wire::ClusterStatus& now);
+// The jobs that have ended, as far as they were asked for: the last one first.
+[[nodiscard]] std::string EndedTable(const wire::ClusterStatus& now);
 // Indented JSON; its keys carry units.
 [[nodiscard]] std::string JobsJson(const wire::ClusterStatus& now);
+// The job of `headrace jobs show --json`, in the form of JobsJson. kNotFound: no such job.
+[[nodiscard]] Result<std::string> JobJson(const wire::ClusterStatus& now, JobId job);
 [[nodiscard]] std::string WorkersJson(const wire::ClusterStatus& now);
 [[nodiscard]] std::string CacheJson(const wire::ClusterStatus& now);
 [[nodiscard]] std::string DatasetsJson(const wire::ClusterStatus& now);
-// The page of `headrace jobs show` for one job, with its other ranks unless they are lost.
+// The page of `headrace jobs show` for one job, with its other ranks unless they are lost; also of one that has
+// ended.
 // kNotFound: no such job.
 [[nodiscard]] Result<std::string> JobPage(const wire::ClusterStatus& now, JobId job);
 // Lines such as "rank 3 waits 41%: ...", for jobs about which something is known.

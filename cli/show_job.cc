@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cli/show.h"
+#include "cli/show_ended.h"
 #include "cli/text.h"
 
 namespace headrace::cli {
@@ -22,6 +23,22 @@ std::string TimeLeftText(const wire::JobStatus& job) {
   if (job.samples_per_second <= 0) return "";
   const double ms = 1e3 * static_cast<double>(job.remaining_samples) / job.samples_per_second;
   return ", " + AgeText(static_cast<std::int64_t>(std::min(ms, 1e15))) + " at this speed";
+}
+
+std::string TotalsText(const wire::JobTotals& totals) {
+  return Line("so far", std::to_string(totals.samples) + " samples; waited " + StallText(totals)) +
+         Line("used", Format("%.2f", totals.cpu_seconds / 3600) + " CPU-hours, of " +
+                          Format("%.2f", totals.granted_core_seconds / 3600) +
+                          " core-hours that it was granted");
+}
+
+std::string EndedPage(const wire::ClusterStatus& now, const wire::EndedJob& job) {
+  return Line("job", std::to_string(job.job.value) + "  " + Plain(job.name) + ", pid " +
+                         std::to_string(job.pid) + " on " + Plain(job.hostname)) +
+         Line("state", Plain(job.end) + " " + AgeText(now.wall_ms - job.ended_ms) + " ago, after " +
+                           AgeText(job.ended_ms - job.opened_ms)) +
+         Line("tenant", job.tenant.empty() ? "default" : Plain(job.tenant)) +
+         TotalsText(job.totals);
 }
 
 std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job) {
@@ -47,6 +64,7 @@ std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job)
     text +=
         Line("remaining", std::to_string(job.remaining_samples) + " samples" + TimeLeftText(job));
   }
+  if (job.totals != wire::JobTotals{}) text += TotalsText(job.totals);
   if (!job.advice.empty()) text += Line("waiting", Who(job) + " " + Plain(job.advice));
   for (const wire::UnfitWorker& unfit : job.unfit) {
     text += Line("unfit", WorkerName(now, unfit.worker) + ": " + Plain(unfit.reason));
@@ -84,7 +102,9 @@ Result<std::string> JobPage(const wire::ClusterStatus& now, JobId id) {
   const auto found = std::find_if(now.jobs.begin(), now.jobs.end(),
                                   [id](const wire::JobStatus& each) { return each.job == id; });
   if (found == now.jobs.end()) {
-    return NotFound("no job " + std::to_string(id.value) + "; `headrace jobs` lists them");
+    const auto ended = std::ranges::find(now.ended, id, &wire::EndedJob::job);
+    if (ended != now.ended.end()) return EndedPage(now, *ended);
+    return NotFound("no job " + std::to_string(id.value) + "; `headrace jobs --all` lists them");
   }
   const wire::JobStatus& job = *found;
   std::string text =

@@ -58,56 +58,103 @@ Json Session(const wire::SessionLoad& load) {
   return session;
 }
 
+// The stall is an object by cause.
+Json Totals(const wire::JobTotals& totals) {
+  constexpr std::string_view kStall = "stall_", kSeconds = "_seconds";
+  Json flat = Json::object();
+  AddMetrics(totals, flat);
+  Json json = Json::object();
+  for (const auto& [name, value] : flat.items()) {
+    if (name.starts_with(kStall)) {
+      const std::size_t cause = name.size() - kStall.size() - kSeconds.size();
+      json["stall_seconds"][name.substr(kStall.size(), cause)] = value;
+    } else {
+      json[name] = value;
+    }
+  }
+  return json;
+}
+
+Json Ended(const wire::EndedJob& job) {
+  return {{"job", job.job.value},
+          {"name", job.name},
+          {"hostname", job.hostname},
+          {"pid", job.pid},
+          {"state", job.end},
+          {"opened_ms", job.opened_ms},
+          {"ended_ms", job.ended_ms},
+          {"tenant", job.tenant},
+          {"group", job.group},
+          {"rank", job.rank},
+          {"totals", Totals(job.totals)}};
+}
+
 std::uint64_t BudgetOf(const wire::WorkerInfo& worker, const std::string& tier) {
   const auto named = std::ranges::find(worker.tiers, tier, &wire::TierBytes::tier);
   return named == worker.tiers.end() ? 0 : named->bytes;
+}
+
+Json JobOf(const wire::JobStatus& job) {
+  Json sessions = Json::array();
+  for (const wire::SessionLoad& load : job.sessions) sessions.push_back(Session(load));
+  Json workers = Json::array();
+  for (const WorkerId id : job.workers) workers.push_back(id.value);
+  Json entry = {{"job", job.job.value},
+                {"name", job.name},
+                {"hostname", job.hostname},
+                {"pid", job.pid},
+                {"state", job.state},
+                {"opened_ms", job.opened_ms},
+                {"workers", std::move(workers)},
+                {"tenant", job.tenant},
+                {"priority", job.priority},
+                {"group", job.group},
+                {"rank", job.rank}};
+  AddMetrics(job, entry);
+  entry["advice"] = job.advice;
+  entry["remaining_samples"] = job.remaining_samples < 0 ? Json() : Json(job.remaining_samples);
+  Json unfit = Json::array();
+  for (const wire::UnfitWorker& worker : job.unfit) {
+    unfit.push_back(
+        {{"worker", worker.worker.value}, {"reason", worker.reason}, {"slow", worker.slow}});
+  }
+  entry["unfit"] = std::move(unfit);
+  Json bad = Json::array();
+  for (const wire::BadSample& sample : job.bad) {
+    bad.push_back({{"row", sample.row},
+                   {"name", sample.name},
+                   {"cause", sample.cause},
+                   {"times", sample.times},
+                   {"held_back", sample.held_back}});
+  }
+  entry["bad_samples"] = std::move(bad);
+  entry["bad_samples_known"] = std::max<std::size_t>(job.bad_known, job.bad.size());
+  entry["totals"] = Totals(job.totals);
+  entry["sessions"] = std::move(sessions);
+  return entry;
 }
 
 }  // namespace
 
 std::string JobsJson(const wire::ClusterStatus& now) {
   Json jobs = Json::array();
-  for (const wire::JobStatus& job : now.jobs) {
-    Json sessions = Json::array();
-    for (const wire::SessionLoad& load : job.sessions) sessions.push_back(Session(load));
-    Json workers = Json::array();
-    for (const WorkerId id : job.workers) workers.push_back(id.value);
-    Json entry = {{"job", job.job.value},
-                  {"name", job.name},
-                  {"hostname", job.hostname},
-                  {"pid", job.pid},
-                  {"state", job.state},
-                  {"opened_ms", job.opened_ms},
-                  {"workers", std::move(workers)},
-                  {"tenant", job.tenant},
-                  {"priority", job.priority},
-                  {"group", job.group},
-                  {"rank", job.rank}};
-    AddMetrics(job, entry);
-    entry["advice"] = job.advice;
-    entry["remaining_samples"] = job.remaining_samples < 0 ? Json() : Json(job.remaining_samples);
-    Json unfit = Json::array();
-    for (const wire::UnfitWorker& worker : job.unfit) {
-      unfit.push_back(
-          {{"worker", worker.worker.value}, {"reason", worker.reason}, {"slow", worker.slow}});
-    }
-    entry["unfit"] = std::move(unfit);
-    Json bad = Json::array();
-    for (const wire::BadSample& sample : job.bad) {
-      bad.push_back({{"row", sample.row},
-                     {"name", sample.name},
-                     {"cause", sample.cause},
-                     {"times", sample.times},
-                     {"held_back", sample.held_back}});
-    }
-    entry["bad_samples"] = std::move(bad);
-    entry["bad_samples_known"] = std::max<std::size_t>(job.bad_known, job.bad.size());
-    entry["sessions"] = std::move(sessions);
-    jobs.push_back(std::move(entry));
-  }
+  for (const wire::JobStatus& job : now.jobs) jobs.push_back(JobOf(job));
   Json all = Cluster(now);
   all["jobs"] = std::move(jobs);
+  if (!now.ended.empty()) {
+    Json ended = Json::array();
+    for (const wire::EndedJob& job : now.ended) ended.push_back(Ended(job));
+    all["ended_jobs"] = std::move(ended);
+  }
   return Dump(all);
+}
+
+Result<std::string> JobJson(const wire::ClusterStatus& now, JobId id) {
+  const auto job = std::ranges::find(now.jobs, id, &wire::JobStatus::job);
+  if (job != now.jobs.end()) return Dump(JobOf(*job));
+  const auto ended = std::ranges::find(now.ended, id, &wire::EndedJob::job);
+  if (ended != now.ended.end()) return Dump(Ended(*ended));
+  return NotFound("no job " + std::to_string(id.value) + "; `headrace jobs --all` lists them");
 }
 
 std::string WorkersJson(const wire::ClusterStatus& now) {

@@ -119,6 +119,10 @@ class ClusterPlanner {
     std::map<std::tuple<std::int32_t, std::string_view, JobId>, std::size_t> by_group;
     for (const auto& [id, job] : state_.jobs()) {
       if (job.phase != Job::Phase::kRunning) continue;
+      if (job.cancelled) {
+        cancelled_.push_back(id);
+        continue;
+      }
       const std::string& group = job.spec.group;
       const auto [at, is_new] = by_group.try_emplace(
           {TenantOf(job.spec.tenant), group, group.empty() ? id : JobId()}, groups_.size());
@@ -197,7 +201,7 @@ class ClusterPlanner {
     JobView view;
     view.job = first.spec.job;
     view.tenant = TenantOf(first.spec.tenant);
-    view.priority = first.spec.priority;
+    view.priority = first.priority();
     view.gpus = static_cast<std::int32_t>(group.ranks.size());
     view.arrival_s = static_cast<double>(first.spec.opened_ms) * 1e-3;
     view.most_cores = 0;
@@ -376,6 +380,7 @@ class ClusterPlanner {
       }
     }
     GrantCaches(allocation, dataset, placed, plan);
+    for (const JobId id : cancelled_) plan.jobs.push_back({id, {}, "cancelled by order"});
     std::sort(plan.jobs.begin(), plan.jobs.end(),
               [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
     return plan;
@@ -522,6 +527,7 @@ class ClusterPlanner {
   std::vector<PlacementWorker> workers_;
   std::vector<Group> groups_;  // in the order of snapshot_.jobs
   std::size_t ranks_ = 0;      // number of all ranks
+  std::vector<JobId> cancelled_;
   std::unordered_map<std::string, double> host_cores_;
   std::unordered_map<std::string, double> local_cores_;  // for which no demand was counted
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;

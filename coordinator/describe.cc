@@ -48,7 +48,7 @@ wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
     status.bad.erase(status.bad.begin(), status.bad.begin() + more);
   }
   status.tenant = job.spec.tenant;
-  status.priority = job.spec.priority;
+  status.priority = job.priority();
   status.group = job.spec.group;
   status.rank = job.spec.rank;
   const TimeShares& times = job.meter.times();
@@ -65,6 +65,7 @@ wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
   if (const double remaining = job.meter.remaining(); remaining < kUnlimited) {
     status.remaining_samples = static_cast<std::int64_t>(std::min(remaining, 1e18));
   }
+  status.totals = job.meter.totals();
   status.sent_bytes_per_sample = static_cast<std::uint64_t>(job.meter.measured().sent_bytes);
   if (network.share.rate < kUnlimited) {
     status.link_bytes_per_second_share = static_cast<std::uint64_t>(network.share.rate);
@@ -120,6 +121,10 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
     status.jobs.push_back(Describe(rules.plan, job, whole(job), datasets, links.Of(id)));
   }
   status.datasets = DescribeDatasets(state, datasets);
+  if (query.ended) {
+    const auto& ended = state.ended_jobs().all();
+    for (auto at = ended.rbegin(); at != ended.rend(); ++at) status.ended.push_back(**at);
+  }
   const bool passes = query.job.valid() && CheckSender(state, query.job, query.token).ok();
   for (const auto& [id, worker] : state.workers()) {
     status.workers.push_back(Describe(worker, now.steady));

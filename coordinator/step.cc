@@ -12,6 +12,7 @@
 #include "base/pass/pass.h"
 #include "coordinator/cache_orders.h"
 #include "coordinator/cache_peers.h"
+#include "coordinator/cluster_orders.h"
 #include "coordinator/data_names.h"
 #include "coordinator/dataset_orders.h"
 #include "coordinator/message_checks.h"
@@ -325,7 +326,9 @@ class Stepper {
   }
 
   void Receive(const std::string&, const wire::CloseJob& m) {
-    if (Heeds(CheckSender(state(), m.job, m.token))) Change(RemoveJob{m.job});
+    if (!Heeds(CheckSender(state(), m.job, m.token))) return;
+    Remember(*state().FindJob(m.job), "ended");
+    Change(RemoveJob{m.job});
   }
 
   void Receive(const std::string& peer, const wire::RegisterWorker& m) {
@@ -394,6 +397,17 @@ class Stepper {
     }
   }
 
+  void Receive(const std::string& peer, const wire::ClusterOrder& m) {
+    ClusterOutcome outcome = TakeOrder(state(), m);
+    if (!outcome.updates.empty()) {
+      decision_.warnings.push_back("by order, " + outcome.reply.text);
+    }
+    Answer(peer, std::move(outcome.reply));
+    if (outcome.updates.empty()) return;
+    for (Update& update : outcome.updates) Emit(std::move(update));
+    Reallocate();
+  }
+
   void On(const WorkerEnded& event) {
     const Worker* worker = state().FindWorker(event.worker);
     if (!worker) return;
@@ -435,6 +449,21 @@ class Stepper {
     Emit(CountSlowDrain{slow->worker, slow->jobs, now_.steady});
   }
 
+  // Before the job is removed.
+  void Remember(const Job& job, const std::string& end) {
+    Emit(RememberJob{{.job = job.spec.job,
+                      .name = job.spec.name,
+                      .hostname = job.spec.host.hostname,
+                      .pid = job.spec.host.pid,
+                      .tenant = job.spec.tenant,
+                      .group = job.spec.group,
+                      .rank = job.spec.rank,
+                      .opened_ms = job.spec.opened_ms,
+                      .ended_ms = now_.wall_ms,
+                      .end = job.cancelled ? end + ", cancelled" : end,
+                      .totals = job.meter.totals()}});
+  }
+
   // Says whether the coordinator itself stood still: stopped, moved, out of memory. It could hear
   // nobody then, and messages sent meanwhile follow this tick. So all peers get the full time
   // again.
@@ -467,7 +496,9 @@ class Stepper {
     for (const auto& [id, job] : before_.jobs()) {
       const Duration silent = now_.steady - job.last_seen;
       if (job.phase == Job::Phase::kLost) {
-        if (silent >= rules_.forget_after) Emit(RemoveJob{id});
+        if (silent < rules_.forget_after) continue;
+        Remember(job, "lost");
+        Emit(RemoveJob{id});
       } else if (silent >= rules_.job_lost_after) {
         decision_.warnings.push_back(Text(id) + " (" + job.spec.name + ") is lost: silent for " +
                                      Seconds(silent));

@@ -24,6 +24,7 @@ struct Owner {
 };
 constexpr Owner kCluster{"", "the cluster", ""};
 constexpr Owner kJob{"job", "a job", "job_id"};
+constexpr Owner kTotals{"job", "a job, since it began", "job_id, and cause where it is one"};
 constexpr Owner kSession{"session", "a loader of a job, since it began", "job_id, session_id"};
 constexpr Owner kWorker{"worker", "a worker, since its start", "worker_id"};
 constexpr Owner kUsage{"worker_job", "a job on a worker, since the worker's start",
@@ -34,8 +35,18 @@ constexpr Owner kDataset{"dataset", "a data set in caches", "dataset, name"};
 constexpr std::string_view kJobInfo = "a job: always 1; the labels say which";
 constexpr std::string_view kWorkerInfo = "a worker: always 1; the labels say which";
 
+// "source" of stall_source_ns; empty: the row is a metric of its own.
+std::string_view CauseOf(const Metric& metric) {
+  constexpr std::string_view kStall = "stall_", kEnd = "_ns";
+  const std::string_view name = metric.name;
+  if (!name.starts_with(kStall) || !name.ends_with(kEnd)) return "";
+  if (name.size() <= kStall.size() + kEnd.size()) return "";
+  return name.substr(kStall.size(), name.size() - kStall.size() - kEnd.size());
+}
+
 std::string NameOf(const Owner& owner, const Metric& metric) {
   std::string name = "headrace_";
+  if (!CauseOf(metric).empty()) return name + std::string(owner.name) + "_stall_seconds_total";
   name += owner.name;
   if (!owner.name.empty()) name += '_';
   name += ShownName(metric);
@@ -101,15 +112,18 @@ bool Known(const wire::DatasetStatus& dataset, const Metric& metric) {
 // argument with every T and its labels.
 template <typename T, typename Each>
 std::string Family(const Owner& owner, Each each) {
-  std::string text;
+  std::string text, last;
   T::EachMetric([&](const Metric& metric, auto member) {
     const std::string name = NameOf(owner, metric);
     std::string lines;
-    each([&](const T& numbers, const Labels& labels) {
+    each([&](const T& numbers, Labels labels) {
       if (!Known(numbers, metric)) return;
+      if (const auto cause = CauseOf(metric); !cause.empty()) labels.emplace_back("cause", cause);
       lines += name + LabelText(labels) + " " + ShownNumber(metric, numbers.*member) + "\n";
     });
-    if (!lines.empty()) text += Head(name, metric.help, KindOf(metric)) + lines;
+    if (!lines.empty())
+      text += (name == last ? "" : Head(name, metric.help, KindOf(metric))) + lines;
+    if (!lines.empty()) last = name;
   });
   return text;
 }
@@ -184,6 +198,11 @@ std::string MetricsText(const wire::ClusterStatus& now) {
   const auto jobs = [&](const auto& line) {
     for (const wire::JobStatus& job : now.jobs) line(job, Labels{{"job_id", Id(job.job.value)}});
   };
+  const auto totals = [&](const auto& line) {
+    for (const wire::JobStatus& job : now.jobs) {
+      line(job.totals, Labels{{"job_id", Id(job.job.value)}});
+    }
+  };
   const auto sessions = [&](const auto& line) {
     for (const wire::JobStatus& job : now.jobs) {
       for (const wire::SessionLoad& load : job.sessions) {
@@ -197,8 +216,9 @@ std::string MetricsText(const wire::ClusterStatus& now) {
     }
   };
   return Family<wire::ClusterStatus>(kCluster, cluster) + InfosOf(now.jobs, now.workers) +
-         Family<wire::JobStatus>(kJob, jobs) + Family<wire::SessionLoad>(kSession, sessions) +
-         WorkersText(now.workers) + Family<wire::DatasetStatus>(kDataset, datasets);
+         Family<wire::JobStatus>(kJob, jobs) + Family<wire::JobTotals>(kTotals, totals) +
+         Family<wire::SessionLoad>(kSession, sessions) + WorkersText(now.workers) +
+         Family<wire::DatasetStatus>(kDataset, datasets);
 }
 
 std::string WorkerMetricsText(const wire::WorkerStatus& worker) {
@@ -217,9 +237,9 @@ std::string MetricsPage() {
          "`headrace jobs --json` and `headrace workers --json` show them without `headrace_`, the "
          "owner and `_total`.\n" +
          Rows<wire::ClusterStatus>(kCluster) + info("job", kJobInfo) + info("worker", kWorkerInfo) +
-         Rows<wire::JobStatus>(kJob) + Rows<wire::SessionLoad>(kSession) +
-         Rows<wire::WorkerHeartbeat>(kWorker) + Rows<wire::JobUsage>(kUsage) +
-         Rows<wire::DatasetStatus>(kDataset);
+         Rows<wire::JobStatus>(kJob) + Rows<wire::JobTotals>(kTotals) +
+         Rows<wire::SessionLoad>(kSession) + Rows<wire::WorkerHeartbeat>(kWorker) +
+         Rows<wire::JobUsage>(kUsage) + Rows<wire::DatasetStatus>(kDataset);
 }
 
 }  // namespace headrace::web

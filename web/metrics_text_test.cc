@@ -26,6 +26,8 @@ wire::ClusterStatus Example() {
   job.job = JobId(3);
   job.name = "train.py";
   job.granted_millicores = 1500;
+  job.totals.samples = 300;
+  job.totals.stall_source_ns = 250'000'000;
   for (const std::int64_t session : {5, 6}) {
     wire::SessionLoad load{.session = SessionId(session)};
     load.stall_ns = 1'250'000'000;
@@ -48,6 +50,12 @@ TEST(MetricsText, HasValuesInBaseUnits) {
            "# TYPE headrace_session_stall_seconds_total counter\n"
            "headrace_session_stall_seconds_total{job_id=\"3\",session_id=\"5\"} 1.25\n"
            "headrace_session_stall_seconds_total{job_id=\"3\",session_id=\"6\"} 1.25\n",
+           "# TYPE headrace_job_samples_total counter\nheadrace_job_samples_total{job_id=\"3\"} "
+           "300\n",
+           // One metric, so one head.
+           "# TYPE headrace_job_stall_seconds_total counter\n"
+           "headrace_job_stall_seconds_total{job_id=\"3\",cause=\"sampler\"} 0\n"
+           "headrace_job_stall_seconds_total{job_id=\"3\",cause=\"source\"} 0.25\n",
            "headrace_coordinator_cpu_seconds_total 0.25\n",
            "headrace_job_granted_cores{job_id=\"3\"} 1.5\n",
            "headrace_session_samples_total{job_id=\"3\",session_id=\"5\"} 1152921504606846977\n",

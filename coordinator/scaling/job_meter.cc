@@ -76,6 +76,8 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
   for (const wire::SessionLoad& load : loads) {
     latest[load.session] = load;
     const auto old = last_.find(load.session);
+    // What a session had before this coordinator began is in its totals, if not in its period.
+    all_.Add(Growth(load, old == last_.end() ? wire::SessionLoad{} : old->second));
     if (old == last_.end() && Seconds(load.stall_ns, 0) + Seconds(load.step_ns, 0) > kMiddle) {
       continue;
     }
@@ -84,8 +86,7 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
     sent_.Add(growth.samples, Count(load.shm_bytes, before.shm_bytes),
               Count(load.tcp_bytes, before.tcp_bytes),
               Count(load.received_bytes, before.received_bytes));
-    period_.samples += growth.samples;
-    period_.batches += growth.batches;
+    period_.Add(growth);
     received_ += growth.samples;
     if (growth.batches > 0) {
       const double batch = growth.samples / growth.batches;
@@ -93,14 +94,6 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
       ready += batch * static_cast<double>(std::min(load.ready_batches, load.window_batches));
       delivered = true;
     }
-    Add(period_.times, growth.times);
-    period_.hits += growth.hits;
-    period_.misses += growth.misses;
-    period_.hit_cpu += growth.hit_cpu;
-    period_.miss_cpu += growth.miss_cpu;
-    period_.source_bytes += growth.source_bytes;
-    period_.reads += growth.reads;
-    period_.read_s += growth.read_s;
   }
   // A loader that rests for a period keeps its buffer.
   if (delivered) {
@@ -109,6 +102,39 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
   }
   last_ = std::move(latest);
   reported_ = true;
+}
+
+void JobMeter::Totals::Add(const Totals& more) {
+  samples += more.samples;
+  batches += more.batches;
+  coordinator::Add(times, more.times);
+  hits += more.hits;
+  misses += more.misses;
+  hit_cpu += more.hit_cpu;
+  miss_cpu += more.miss_cpu;
+  reads += more.reads;
+  read_s += more.read_s;
+  source_bytes += more.source_bytes;
+}
+
+wire::JobTotals JobMeter::totals() const {
+  const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
+  const auto ns = [&](double seconds) { return whole(seconds * 1e9); };
+  const TimeShares& times = all_.times;
+  return {.samples = whole(all_.samples),
+          .batches = whole(all_.batches),
+          .hit_samples = whole(all_.hits),
+          .miss_samples = whole(all_.misses),
+          .step_ns = ns(times.step),
+          .stall_sampler_ns = ns(times.sampler),
+          .stall_source_ns = ns(times.source),
+          .stall_compute_ns = ns(times.compute),
+          .stall_python_ns = ns(times.python),
+          .stall_queue_ns = ns(times.queue),
+          .stall_network_ns = ns(times.network),
+          .stall_copy_ns = ns(times.copy),
+          .cpu_seconds = all_used_,
+          .granted_core_seconds = all_granted_};
 }
 
 void JobMeter::ReportLimited(double seconds) { limited_ = std::max(limited_, seconds); }
@@ -128,6 +154,7 @@ Move JobMeter::EndPeriod(double granted_cores, double seconds) {
   // Workers hold work back in parallel, but periods follow each other.
   period_.times.limited += std::exchange(limited_, 0);
   seconds_ += seconds;
+  all_granted_ += granted_cores * seconds;
   if (!reported_ || period_.samples <= 0) return Move::kHold;
   // Before its first sample the job began, and used little.
   const bool first = decayed_.hits + decayed_.misses <= 0;

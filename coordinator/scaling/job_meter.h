@@ -40,7 +40,10 @@ class JobMeter {
   // Called once for each heartbeat of each of its workers.
   void ReportLimited(double seconds);
   // Adds the CPU seconds that a worker spent on the job. Called as ReportLimited.
-  void ReportUsed(double seconds) { used_ += seconds; }
+  void ReportUsed(double seconds) {
+    used_ += seconds;
+    all_used_ += seconds;
+  }
   // Ends the period; the controller decides. `granted_cores`: in force during the period of so many
   // `seconds`. A period without reports changes nothing.
   Move EndPeriod(double granted_cores, double seconds = 1);
@@ -57,6 +60,8 @@ class JobMeter {
   [[nodiscard]] double received() const { return received_; }
   // Samples that the trainer will still take; kUnlimited: not known.
   [[nodiscard]] double remaining() const;
+  // What the job had and used since it began.
+  [[nodiscard]] wire::JobTotals totals() const;
 
  private:
   struct Totals {
@@ -67,6 +72,7 @@ class JobMeter {
     double reads = 0, read_s = 0;      // samples read at their source; wall time of that
     double read_bytes = 0;             // of those, where they are counted apart
     double source_bytes = 0;
+    void Add(const Totals& more);
   };
   static Totals Growth(const wire::SessionLoad& now, const wire::SessionLoad& before);
 
@@ -77,6 +83,8 @@ class JobMeter {
   double used_ = 0, seconds_ = 0;  // CPU time, and time, of period_
   double buffer_ = 0, ready_ = 0;  // samples, of the sessions with samples in the last report
   double received_ = 0;
+  Totals all_;                             // since the job began
+  double all_used_ = 0, all_granted_ = 0;  // CPU seconds; core-seconds
   RecentPeriods recent_;
   bool reported_ = false;
   Totals decayed_;  // for the costs

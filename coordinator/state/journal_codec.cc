@@ -1,6 +1,8 @@
 #include "coordinator/state/journal_codec.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -58,6 +60,26 @@ std::vector<wire::TierBytes> DecodeTiers(const Json& list) {
     tiers.push_back({each.at(0).get<std::string>(), each.at(1).get<std::uint64_t>()});
   }
   return tiers;
+}
+
+wire::EndedJob DecodeEnded(const Json& j) {
+  wire::EndedJob job{.job = JobId(j.at("job").get<std::int64_t>()),
+                     .name = j.value("name", ""),
+                     .hostname = j.value("hostname", ""),
+                     .pid = j.value("pid", std::int64_t{0}),
+                     .tenant = j.value("tenant", ""),
+                     .group = j.value("group", ""),
+                     .rank = j.value("rank", -1),
+                     .opened_ms = j.value("opened_ms", std::int64_t{0}),
+                     .ended_ms = j.value("ended_ms", std::int64_t{0}),
+                     .end = j.value("end", ""),
+                     .totals = {}};
+  const Json totals = j.value("totals", Json::object());
+  wire::JobTotals::EachMetric([&](const Metric& metric, auto member) {
+    auto& value = job.totals.*member;
+    value = totals.value(std::string(metric.name), value);
+  });
+  return job;
 }
 
 struct Encoder {
@@ -148,6 +170,22 @@ struct Encoder {
     return {{"type", "hold_back"}, {"samples", Encode(u.samples)}};
   }
   Json operator()(const ForgetHeldBack&) const { return {{"type", "forget_held_back"}}; }
+  Json operator()(const RememberJob& u) const {
+    const wire::EndedJob& job = u.job;
+    Json totals = Json::object();
+    wire::JobTotals::EachMetric([&](const Metric& metric, auto member) {
+      totals[std::string(metric.name)] = job.totals.*member;
+    });
+    return {{"type", "remember_job"},   {"job", job.job.value}, {"name", job.name},
+            {"hostname", job.hostname}, {"pid", job.pid},       {"tenant", job.tenant},
+            {"group", job.group},       {"rank", job.rank},     {"opened_ms", job.opened_ms},
+            {"ended_ms", job.ended_ms}, {"end", job.end},       {"totals", std::move(totals)}};
+  }
+  Json operator()(const OrderJob& u) const {
+    Json json = {{"type", "order_job"}, {"job", u.job.value}, {"cancelled", u.cancelled}};
+    if (u.priority) json["priority"] = *u.priority;
+    return json;
+  }
   Json operator()(const RememberDataset& u) const {
     Json jobs = Json::array();
     for (const JobId id : u.jobs) jobs.push_back(id.value);
@@ -266,6 +304,12 @@ Update DecodeFields(const std::string& type, const Json& j) {
   }
   if (type == "hold_back") return HoldBack{DecodeSamples(j.at("samples"))};
   if (type == "forget_held_back") return ForgetHeldBack{};
+  if (type == "remember_job") return RememberJob{DecodeEnded(j)};
+  if (type == "order_job") {
+    OrderJob u{job(), j.value("cancelled", false), std::nullopt};
+    if (j.contains("priority")) u.priority = j.at("priority").get<std::int32_t>();
+    return u;
+  }
   if (type == "remember_dataset") {
     RememberDataset u{j.at("dataset").get<std::uint64_t>(),
                       j.value("name", ""),

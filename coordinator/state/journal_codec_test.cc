@@ -62,6 +62,17 @@ class Draw {
     auto& [job, generation, workers] = u;
     All(job, generation, workers);
   }
+  void Fill(RememberJob& u) {
+    auto& [job, name, hostname, pid, tenant, group, rank, opened_ms, ended_ms, end, totals] = u.job;
+    All(job, name, hostname, pid, tenant, group, rank, opened_ms, ended_ms, end);
+    wire::JobTotals::EachMetric([&](const Metric&, auto member) { Fill(totals.*member); });
+  }
+  void Fill(OrderJob& u) {
+    auto& [job, cancelled, priority] = u;
+    All(job, cancelled);
+    priority.reset();
+    if (rng_() % 2 == 0) Fill(priority.emplace());
+  }
   void Fill(RememberDataset& u) {
     auto& [dataset, name, tenant, rows, last, jobs] = u;
     All(dataset, name, tenant, rows, last, jobs);

@@ -265,6 +265,19 @@ Status State::On(const ForgetHeldBack&) {
   return Status::Ok();
 }
 
+Status State::On(const RememberJob& update) {
+  ended_.Add(update.job);
+  return Status::Ok();
+}
+
+Status State::On(const OrderJob& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job) return Contradiction(Text(update.job) + " is unknown");
+  job->cancelled = update.cancelled;
+  job->ordered_priority = update.priority;
+  return Status::Ok();
+}
+
 Status State::On(const RememberDataset& update) {
   if (update.dataset == 0) return Contradiction("a data set without a hash");
   datasets_.Begin(update.dataset, update.name, update.tenant, update.rows, update.last);
@@ -467,6 +480,9 @@ std::vector<Update> State::Snapshot() const {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});
     }
     if (job.phase == Job::Phase::kLost) updates.emplace_back(MarkJobLost{id});
+    if (job.cancelled || job.ordered_priority) {
+      updates.emplace_back(OrderJob{id, job.cancelled, job.ordered_priority});
+    }
   }
   std::unordered_map<std::uint64_t, std::vector<JobId>> readers;
   for (const auto& [id, job] : jobs_) {
@@ -481,6 +497,7 @@ std::vector<Update> State::Snapshot() const {
                                          std::move(jobs)});
     if (known.pinned) updates.emplace_back(PinDataset{dataset, known.pinned_bytes});
   }
+  for (const auto& job : ended_.all()) updates.emplace_back(RememberJob{*job});
   if (std::vector<wire::BadSample> held_back = held_back_.All(); !held_back.empty()) {
     updates.emplace_back(HoldBack{std::move(held_back)});
   }

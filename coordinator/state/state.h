@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "coordinator/scaling/job_meter.h"
+#include "coordinator/state/ended_jobs.h"
 #include "coordinator/state/held_back_samples.h"
 #include "coordinator/state/known_datasets.h"
 #include "coordinator/state/update.h"
@@ -47,6 +49,9 @@ struct Job {
   std::set<std::uint64_t> datasets;  // of all sessions that it ever had
   std::set<WorkerId> leases;
   std::uint64_t generation = 0;  // grows with every change of `leases`
+  // By order of a person.
+  bool cancelled = false;
+  std::optional<std::int32_t> ordered_priority;
   // Volatile.
   SteadyTime last_seen;
   std::vector<wire::SessionLoad> loads;
@@ -59,6 +64,7 @@ struct Job {
   std::string waits_for;  // why it is not admitted; empty: it is
 
   [[nodiscard]] double granted_cores() const;
+  [[nodiscard]] std::int32_t priority() const { return ordered_priority.value_or(spec.priority); }
   // True if the lanes of one of its sessions stay: its leases are dear.
   [[nodiscard]] bool lanes_stay() const;
 };
@@ -120,6 +126,7 @@ class State {
 
   // The samples that no worker is given.
   [[nodiscard]] const HeldBackSamples& held_back() const { return held_back_; }
+  [[nodiscard]] const EndedJobs& ended_jobs() const { return ended_; }
   // The data sets of its jobs, also of those that have ended.
   [[nodiscard]] const KnownDatasets& datasets() const { return datasets_; }
   // See SetFillRates. Volatile.
@@ -144,6 +151,8 @@ class State {
   Status On(const MarkJobLost& update);
   Status On(const ReviveJob& update);
   Status On(const RemoveJob& update);
+  Status On(const RememberJob& update);
+  Status On(const OrderJob& update);
   Status On(const AddSession& update);
   Status On(const RemoveSession& update);
   Status On(const AddWorker& update);
@@ -184,6 +193,7 @@ class State {
   SetCounters counters_;
   HeldBackSamples held_back_;
   KnownDatasets datasets_;
+  EndedJobs ended_;
   std::map<std::string, std::uint64_t> fill_rates_;
   // By host and process: when they last asked for room.
   std::map<std::pair<std::string, std::int64_t>, SteadyTime> asking_;

@@ -10,6 +10,8 @@ struct Durability {
   bool operator()(const MarkJobLost&) { return true; }
   bool operator()(const ReviveJob&) { return true; }
   bool operator()(const RemoveJob&) { return true; }
+  bool operator()(const RememberJob&) { return true; }
+  bool operator()(const OrderJob&) { return true; }
   bool operator()(const AddSession&) { return true; }
   bool operator()(const RemoveSession&) { return true; }
   bool operator()(const AddWorker&) { return true; }

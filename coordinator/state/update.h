@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -46,6 +47,18 @@ struct ReviveJob {
 struct RemoveJob {
   JobId job;
   friend bool operator==(const RemoveJob&, const RemoveJob&) = default;
+};
+// Keeps what people may ask of a job that is removed next.
+struct RememberJob {
+  wire::EndedJob job;
+  friend bool operator==(const RememberJob&, const RememberJob&) = default;
+};
+// What a person ordered about the job. It stays until the job ends.
+struct OrderJob {
+  JobId job;
+  bool cancelled = false;                // it gets no worker
+  std::optional<std::int32_t> priority;  // in place of what its program asked for
+  friend bool operator==(const OrderJob&, const OrderJob&) = default;
 };
 struct AddSession {
   JobId job;
@@ -208,12 +221,13 @@ struct RestartClocks {
   SteadyTime at;
 };
 
-using Update = std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSession, RemoveSession,
-                            AddWorker, MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker,
-                            SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker, EndPeriod,
-                            SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks, HoldBack,
-                            ForgetHeldBack, AskForRoom, CountSlowDrain, RememberDataset, PinDataset,
-                            UnpinDataset, WarmDataset, DropDataset, SetFillRates>;
+using Update =
+    std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSession, RemoveSession, AddWorker,
+                 MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker, SetLeases, SetCounters,
+                 SeeConsumer, SeeWorker, ReportWorker, EndPeriod, SetGrants, SuspectWorker,
+                 SettleWorkerCpu, RestartClocks, HoldBack, ForgetHeldBack, AskForRoom,
+                 CountSlowDrain, RememberDataset, PinDataset, UnpinDataset, WarmDataset,
+                 DropDataset, SetFillRates, RememberJob, OrderJob>;
 
 // Says whether the journal keeps the update.
 [[nodiscard]] bool IsDurable(const Update& update);

@@ -311,9 +311,37 @@ struct StatusQuery {
   // Of a client that asks for the passes of workers, its job; of others none.
   JobId job;
   std::string token;
-  JobId whole;  // job of which all is wanted, with the ranks of its group
+  JobId whole;         // job of which all is wanted, with the ranks of its group
+  bool ended = false;  // jobs that have ended are wanted, too
   friend bool operator==(const StatusQuery&, const StatusQuery&) = default;
 };
+// What a job had and used since it began. Of a job that was there before its coordinator: at least what its
+// loaders count.
+struct JobTotals {
+  HEADRACE_JOB_TOTALS(HEADRACE_METRIC_MEMBER);
+  template <typename Visit>
+  static void EachMetric(Visit&& visit) {
+    using Self = JobTotals;
+    HEADRACE_JOB_TOTALS(HEADRACE_METRIC_VISIT);
+  }
+  friend bool operator==(const JobTotals&, const JobTotals&) = default;
+};
+// A job that is no more.
+struct EndedJob {
+  JobId job;
+  std::string name;
+  std::string hostname;
+  std::int64_t pid = 0;
+  std::string tenant;
+  std::string group;
+  std::int32_t rank = -1;
+  std::int64_t opened_ms = 0, ended_ms = 0;  // wall clock
+  std::string end;                           // for people: "ended", "lost"
+  JobTotals totals;
+  friend bool operator==(const EndedJob&, const EndedJob&) = default;
+};
+// The most of a message; more is refused.
+inline constexpr std::size_t kMaxEndedJobs = 1 << 16;
 struct JobStatus {
   JobId job;
   std::string name;
@@ -333,6 +361,7 @@ struct JobStatus {
   std::vector<BadSample> bad;      // all of them if StatusQuery says `whole`, else the last few
   std::uint32_t bad_known = 0;  // how many there are; an older coordinator says 0, and all of them
   std::int64_t remaining_samples = -1;  // that its trainer will still take; -1: not known
+  JobTotals totals;
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = JobStatus;
@@ -358,12 +387,32 @@ struct ClusterStatus {
   std::vector<JobStatus> jobs;
   std::vector<WorkerStatus> workers;
   std::vector<DatasetStatus> datasets;
+  std::vector<EndedJob> ended;  // if StatusQuery says so: the last one first
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = ClusterStatus;
     HEADRACE_CLUSTER_METRICS(HEADRACE_METRIC_VISIT);
   }
   friend bool operator==(const ClusterStatus&, const ClusterStatus&) = default;
+};
+
+// What shall be done with jobs or workers, by the word of a person.
+enum class ClusterAction : std::uint8_t { kUnknown, kDrain, kCancel, kResume, kSetPriority };
+// The most workers of an order; more is refused.
+inline constexpr std::size_t kMaxOrderedWorkers = 1 << 16;
+struct ClusterOrder {
+  std::uint64_t request = 0;
+  ClusterAction action = ClusterAction::kUnknown;
+  std::vector<WorkerId> workers;  // to drain
+  JobId job;                      // to cancel, to resume, or that gets a priority; with its ranks
+  std::int32_t priority = 0;
+  friend bool operator==(const ClusterOrder&, const ClusterOrder&) = default;
+};
+struct ClusterOrdered {
+  std::uint64_t request = 0;
+  Status status;
+  std::string text;  // for people: what was done
+  friend bool operator==(const ClusterOrdered&, const ClusterOrdered&) = default;
 };
 
 }  // namespace headrace::wire

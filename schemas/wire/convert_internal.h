@@ -129,6 +129,12 @@ PeerFound Read(Reader& r, const fb::PeerFound* v);
 Offset<fb::PeerPut> Write(Builder& b, const PeerPut& v);
 PeerPut Read(Reader& r, const fb::PeerPut* v);
 
+// Orders about jobs and workers (convert_orders.cc).
+Offset<fb::ClusterOrder> Write(Builder& b, const ClusterOrder& v);
+ClusterOrder Read(Reader& r, const fb::ClusterOrder* v);
+Offset<fb::ClusterOrdered> Write(Builder& b, const ClusterOrdered& v);
+ClusterOrdered Read(Reader& r, const fb::ClusterOrdered* v);
+
 // Orders about data sets (convert_datasets.cc).
 Offset<fb::DatasetOrder> Write(Builder& b, const DatasetOrder& v);
 DatasetOrder Read(Reader& r, const fb::DatasetOrder* v);

@@ -186,17 +186,57 @@ LeaveWorker Read(Reader& r, const fb::LeaveWorker* v) {
 
 Offset<fb::StatusQuery> Write(Builder& b, const StatusQuery& v) {
   const auto token = WriteText(b, v.token);
-  return fb::CreateStatusQuery(b, v.request, v.job.value, token, v.whole.value);
+  return fb::CreateStatusQuery(b, v.request, v.job.value, token, v.whole.value, v.ended);
 }
 
 StatusQuery Read(Reader& r, const fb::StatusQuery* v) {
   return {.request = v->request(),
           .job = r.ReadId<JobId>(v->job(), "job"),
           .token = r.Text(v->token()),
-          .whole = r.ReadId<JobId>(v->whole(), "whole")};
+          .whole = r.ReadId<JobId>(v->whole(), "whole"),
+          .ended = v->ended()};
 }
 
 namespace {
+
+Offset<fb::JobTotals> Write(Builder& b, const JobTotals& v) {
+  fb::JobTotalsBuilder table(b);
+  HEADRACE_JOB_TOTALS(HEADRACE_WRITE_METRIC);
+  return table.Finish();
+}
+
+JobTotals Read(Reader& r, const fb::JobTotals* totals) {
+  JobTotals out;
+  if (totals == nullptr) return out;  // of an older coordinator
+  const fb::JobTotals& v = *totals;
+  HEADRACE_JOB_TOTALS(HEADRACE_READ_METRIC);
+  return out;
+}
+
+Offset<fb::EndedJob> Write(Builder& b, const EndedJob& v) {
+  const auto name = WriteText(b, v.name);
+  const auto hostname = WriteText(b, v.hostname);
+  const auto tenant = WriteText(b, v.tenant);
+  const auto group = WriteText(b, v.group);
+  const auto end = WriteText(b, v.end);
+  const auto totals = Write(b, v.totals);
+  return fb::CreateEndedJob(b, v.job.value, name, hostname, v.pid, tenant, group, v.rank,
+                            v.opened_ms, v.ended_ms, end, totals);
+}
+
+EndedJob Read(Reader& r, const fb::EndedJob* v) {
+  return {.job = r.ReadId<JobId>(v->job(), "ended job"),
+          .name = r.Text(v->name()),
+          .hostname = r.Text(v->hostname()),
+          .pid = v->pid(),
+          .tenant = r.Text(v->tenant()),
+          .group = r.Text(v->group()),
+          .rank = v->rank(),
+          .opened_ms = v->opened_ms(),
+          .ended_ms = v->ended_ms(),
+          .end = r.Text(v->end()),
+          .totals = Read(r, v->totals())};
+}
 
 Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   const auto name = WriteText(b, v.name);
@@ -209,6 +249,8 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   const auto advice = WriteText(b, v.advice);
   const auto unfit = WriteAll(b, v.unfit);
   const auto bad = WriteAll(b, v.bad);
+  Offset<fb::JobTotals> totals;
+  if (v.totals != JobTotals{}) totals = Write(b, v.totals);
   fb::JobStatusBuilder table(b);
   table.add_job(v.job.value);
   table.add_name(name);
@@ -228,6 +270,7 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   table.add_bad(bad);
   table.add_bad_known(v.bad_known);
   table.add_remaining_samples(v.remaining_samples);
+  if (!totals.IsNull()) table.add_totals(totals);
   return table.Finish();
 }
 
@@ -252,6 +295,7 @@ JobStatus Read(Reader& r, const fb::JobStatus* job) {
   out.bad = ReadAll(r, v.bad());
   out.bad_known = v.bad_known();
   out.remaining_samples = std::max<std::int64_t>(-1, v.remaining_samples());
+  out.totals = Read(r, v.totals());
   return out;
 }
 
@@ -334,6 +378,10 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
       WriteTables(b, v.workers, [&b](const WorkerStatus& worker) { return Write(b, worker); });
   const auto datasets =
       WriteTables(b, v.datasets, [&b](const DatasetStatus& each) { return Write(b, each); });
+  Offset<flatbuffers::Vector<Offset<fb::EndedJob>>> ended;
+  if (!v.ended.empty()) {
+    ended = WriteTables(b, v.ended, [&b](const EndedJob& each) { return Write(b, each); });
+  }
   fb::ClusterStatusBuilder table(b);
   table.add_request(v.request);
   table.add_status(status);
@@ -343,6 +391,7 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   table.add_jobs(jobs);
   table.add_workers(workers);
   table.add_datasets(datasets);
+  if (!v.ended.empty()) table.add_ended(ended);
   return table.Finish();
 }
 
@@ -366,6 +415,11 @@ ClusterStatus Read(Reader& r, const fb::ClusterStatus* status) {
     for (const fb::DatasetStatus* each : *v.datasets()) {
       out.datasets.push_back(Read(r, each, parts));
     }
+  }
+  if (v.ended() != nullptr) {
+    r.Require(v.ended()->size() <= kMaxEndedJobs, "ended jobs");
+    if (v.ended()->size() > kMaxEndedJobs) return out;
+    for (const fb::EndedJob* each : *v.ended()) out.ended.push_back(Read(r, each));
   }
   return out;
 }

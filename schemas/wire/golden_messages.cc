@@ -116,6 +116,14 @@ std::vector<GoldenMessage> ControlMessages() {
                                          .name = "ImageFolder(/data)",
                                          .text = "dropped",
                                          .workers = 3}},
+      {"cluster_order", ClusterOrder{.request = 9,
+                                     .action = ClusterAction::kDrain,
+                                     .workers = {WorkerId(3), WorkerId(4)},
+                                     .job = JobId(5),
+                                     .priority = -2}},
+      {"cluster_ordered",
+       ClusterOrdered{
+           .request = 9, .status = Status(Code::kNotFound, "no worker"), .text = "drained"}},
   };
 }
 

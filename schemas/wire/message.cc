@@ -48,7 +48,9 @@ constexpr std::array kTypes = {MessageType::kUnknown,
                                MessageType::kPing,
                                MessageType::kPong,
                                MessageType::kDatasetOrder,
-                               MessageType::kDatasetOrdered};
+                               MessageType::kDatasetOrdered,
+                               MessageType::kClusterOrder,
+                               MessageType::kClusterOrdered};
 static_assert(kTypes.size() == std::variant_size_v<Body>);
 
 // "HR46": each message type has its own file identifier.

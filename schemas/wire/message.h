@@ -58,6 +58,8 @@ enum class MessageType : std::uint16_t {
   kPong = 61,
   kDatasetOrder = 70,
   kDatasetOrdered = 71,
+  kClusterOrder = 72,
+  kClusterOrdered = 73,
 };
 
 // In the order of MessageType. std::monostate stands for a type of a newer peer.
@@ -66,7 +68,8 @@ using Body =
                  Leases, CloseSession, CloseJob, RegisterWorker, WorkerRegistered, WorkerHeartbeat,
                  WorkerDirective, LeaveWorker, StatusQuery, ClusterStatus, Attach, Attached,
                  BlobPart, Detach, Describe, Described, BatchRequest, BatchDone, CancelIterations,
-                 PeerFind, PeerFound, PeerPut, Ping, Pong, DatasetOrder, DatasetOrdered>;
+                 PeerFind, PeerFound, PeerPut, Ping, Pong, DatasetOrder, DatasetOrdered,
+                 ClusterOrder, ClusterOrdered>;
 
 [[nodiscard]] MessageType TypeOf(const Body& body);
 

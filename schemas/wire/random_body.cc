@@ -85,6 +85,7 @@ SessionLoad RandomBody::Load() {
   out.idle_known = Coin();
   out.tiers = TierHitsList();
   out.remaining_samples = Coin() ? -1 : Count();
+  Measure(out.totals);
   return out;
 }
 
@@ -350,8 +351,11 @@ Body RandomBody::MakeControl(std::size_t index) {
     case 13:
       return LeaveWorker{.worker = AnId<WorkerId>(), .token = Text()};
     case 14:
-      return StatusQuery{
-          .request = Number(), .job = AnId<JobId>(), .token = Text(), .whole = AnId<JobId>()};
+      return StatusQuery{.request = Number(),
+                         .job = AnId<JobId>(),
+                         .token = Text(),
+                         .whole = AnId<JobId>(),
+                         .ended = Coin()};
     default:
       break;
   }
@@ -395,6 +399,21 @@ Body RandomBody::MakeControl(std::size_t index) {
                           .dropping = Number32()};
     Measure(dataset);
     return dataset;
+  });
+  out.ended = Some([this] {
+    EndedJob ended{.job = AnId<JobId>(),
+                   .name = Text(),
+                   .hostname = Text(),
+                   .pid = Signed(),
+                   .tenant = Text(),
+                   .group = Text(),
+                   .rank = static_cast<std::int32_t>(Signed()),
+                   .opened_ms = Signed(),
+                   .ended_ms = Signed(),
+                   .end = Text(),
+                   .totals = {}};
+    Measure(ended.totals);
+    return ended;
   });
   return out;
 }
@@ -482,13 +501,21 @@ Body RandomBody::MakeData(std::size_t index) {
                           .action = static_cast<DatasetAction>(Below(5)),
                           .name = Text(),
                           .bytes = Number()};
-    default:
+    case 31:
       return DatasetOrdered{.request = Number(),
                             .status = AStatus(),
                             .dataset = Number(),
                             .name = Text(),
                             .text = Text(),
                             .workers = Number32()};
+    case 32:
+      return ClusterOrder{.request = Number(),
+                          .action = static_cast<ClusterAction>(Below(5)),
+                          .workers = Some([this] { return AnId<WorkerId>(); }),
+                          .job = AnId<JobId>(),
+                          .priority = static_cast<std::int32_t>(Signed())};
+    default:
+      return ClusterOrdered{.request = Number(), .status = AStatus(), .text = Text()};
   }
 }
 

@@ -89,6 +89,10 @@ constexpr Rule RuleOf(MessageType type) {
       return {"DatasetOrder", false, false, false, true, false};
     case MessageType::kDatasetOrdered:
       return FromCoordinator("DatasetOrdered");
+    case MessageType::kClusterOrder:
+      return {"ClusterOrder", false, false, false, true, false};
+    case MessageType::kClusterOrdered:
+      return FromCoordinator("ClusterOrdered");
     case MessageType::kPing:  // either side asks
       return {"Ping", true, true, true, true, false};
     case MessageType::kPong:

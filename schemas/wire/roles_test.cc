@@ -43,6 +43,8 @@ const std::map<std::string_view, std::set<Role>>& Table() {
       {"PeerPut", {kWorker}},
       {"DatasetOrder", {kAdmin}},
       {"DatasetOrdered", {kCoordinator}},
+      {"ClusterOrder", {kAdmin}},
+      {"ClusterOrdered", {kCoordinator}},
       {"Ping", {kCoordinator, kWorker, kTrainer, kAdmin}},
       {"Pong", {kCoordinator, kWorker, kTrainer, kAdmin}},
   };
