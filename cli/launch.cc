@@ -155,6 +155,14 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_LINK", options.link);
   SetEnvironment("HEADRACE_RACK", options.rack);
   SetEnvironment("HEADRACE_EPOCHS", options.epochs);
+  if (options.warm) {
+    if (address.empty()) {
+      return InvalidArgument(
+          "--warm fills the cache of a coordinator's workers, which stay: name it with --coordinator");
+    }
+    SetEnvironment("HEADRACE_WARM", "on");
+    SetEnvironment("HEADRACE_LOCAL_WORKER", "off");  // what it caches would end with the program
+  }
   SetEnvironment("HEADRACE", "on");
   return Status::Ok();
 }

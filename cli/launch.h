@@ -29,6 +29,7 @@ struct LaunchOptions {
   std::string link;
   std::string rack;
   std::string epochs;
+  bool warm = false;
 };
 
 // `worker_count`: also adds --workers N.

@@ -58,6 +58,9 @@ void AddRun(CLI::App& app, Action& chosen, std::vector<std::string> program) {
   AddLaunchOptions(*command, options->launch);
   command->add_option("--report", options->report, "Write what happened there, as JSON, at the end")
       ->type_name("FILE");
+  command->add_flag("--warm", options->launch.warm,
+                    "With a coordinator: have its workers fill the cache with the data set of the "
+                    "program's first loader, and end before the first batch");
   command->footer(
       "headrace run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
       "The program runs as this very process. HEADRACE=off runs it untouched. A program whose name "

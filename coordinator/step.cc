@@ -282,10 +282,14 @@ class Stepper {
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
     const DataNames names = NamesOf(m.plan.leaves);
     // Its data set may want a cache.
-    const std::uint64_t source = SourceHash(m);
-    Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(source, form), rows,
+    const std::uint64_t source = SourceHash(m), dataset = DatasetHash(source, form);
+    Change(AddSession{m.job, m.session, m.plan.name, hash, split, dataset, rows,
                       m.plan.has_python_stage && m.plan.python.replayed, names.far,
                       names.everywhere, source, std::move(form.prefixes)});
+    if (m.warm && source != 0) {
+      Emit(WarmDataset{dataset});
+      SetFills();
+    }
     return split;
   }
 

@@ -69,6 +69,7 @@ struct OpenSession {
   // One a leaf: equal for the same files by whatever path; 0: not known. It is for accounts alone: data sets
   // of the same files have one quota.
   std::vector<std::uint64_t> files;
+  bool warm = false;  // workers fill its data set while they are idle
   friend bool operator==(const OpenSession&, const OpenSession&) = default;
 };
 // How the splitter cut the plan. All nodes run on workers, but the trainer may finish a chain's tail.

@@ -51,7 +51,8 @@ Offset<fb::OpenSession> Write(Builder& b, const OpenSession& v) {
   const auto plan = Write(b, v.plan);
   const auto token = WriteText(b, v.token);
   const auto files = v.files.empty() ? 0 : b.CreateVector(v.files);
-  return fb::CreateOpenSession(b, v.request, v.job.value, v.session.value, plan, token, files);
+  return fb::CreateOpenSession(b, v.request, v.job.value, v.session.value, plan, token, files,
+                               v.warm);
 }
 
 OpenSession Read(Reader& r, const fb::OpenSession* v) {
@@ -62,7 +63,8 @@ OpenSession Read(Reader& r, const fb::OpenSession* v) {
           .session = r.ReadId<SessionId>(v->session(), "session"),
           .plan = Read(r, v->plan()),
           .token = r.Text(v->token()),
-          .files = std::move(files)};
+          .files = std::move(files),
+          .warm = v->warm()};
 }
 
 Offset<fb::SessionOpened> Write(Builder& b, const SessionOpened& v) {

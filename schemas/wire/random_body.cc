@@ -297,7 +297,8 @@ Body RandomBody::MakeControl(std::size_t index) {
                          .session = AnId<SessionId>(),
                          .plan = MakePlan(),
                          .token = Text(),
-                         .files = Some([this] { return Number(); })};
+                         .files = Some([this] { return Number(); }),
+                         .warm = Coin()};
     case 4:
       return SessionOpened{.request = Number(),
                            .status = AStatus(),

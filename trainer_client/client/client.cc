@@ -20,6 +20,7 @@ Result<std::unique_ptr<Session>> Client::OpenSession(Plan plan, std::map<BlobHas
   return impl_->OpenSession(std::move(plan), std::move(blobs), options);
 }
 Result<std::vector<WorkerSeen>> Client::Workers() { return impl_->Workers(); }
+Result<DataSeen> Client::Data() { return impl_->Data(); }
 double Client::ServiceCpuSeconds() const { return impl_->ServiceCpuSeconds(); }
 std::string Client::coordinator_endpoint() const { return impl_->endpoint(); }
 void Client::Close() { impl_->Close(); }

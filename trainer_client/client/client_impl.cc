@@ -63,6 +63,7 @@ Status ClientImpl::Start() {
   setup.rank = options_.rank;
   setup.link_bytes_per_second = options_.link_bytes_per_second;
   setup.rack = options_.rack;
+  setup.warm = options_.warm;
   setup.host = host_;
   setup.token = MakeToken();
   runtime_ = std::make_shared<client::Runtime>();
@@ -165,22 +166,42 @@ void ClientImpl::KeepLocalWorker() {
   if (local_worker_) local_worker_->Keep(runtime_->reactor->clock().Now());
 }
 
-Result<std::vector<wire::WorkerStatus>> ClientImpl::QueryWorkers() {
+Result<wire::ClusterStatus> ClientImpl::QueryCluster() {
   HR_RETURN_IF_ERROR(runtime_->Check());
-  auto workers = Call<Result<std::vector<wire::WorkerStatus>>>(
+  auto status = Call<Result<wire::ClusterStatus>>(
       *runtime_, options_.connect_timeout,
-      [core = core_](const auto& reply) { core->QueryWorkers(reply); });
-  if (!workers) return Unavailable("the coordinator at " + endpoint() + " does not answer");
-  return *std::move(workers);
+      [core = core_](const auto& reply) { core->QueryCluster(reply); });
+  if (!status) return Unavailable("the coordinator at " + endpoint() + " does not answer");
+  return *std::move(status);
 }
 
 Result<std::vector<WorkerSeen>> ClientImpl::Workers() {
-  HR_TRY(const auto workers, QueryWorkers());
+  HR_TRY(const wire::ClusterStatus now, QueryCluster());
   std::vector<WorkerSeen> seen;
-  for (const wire::WorkerStatus& worker : workers) {
+  for (const wire::WorkerStatus& worker : now.workers) {
     seen.push_back({.id = worker.info.worker.value,
                     .hostname = worker.info.host.hostname,
                     .state = worker.state});
+  }
+  return seen;
+}
+
+Result<DataSeen> ClientImpl::Data() {
+  using Job = Result<JobId>;
+  auto job = Call<Job>(*runtime_, options_.connect_timeout,
+                       [core = core_](const auto& reply) { reply(core->job()); });
+  if (!job) return Unavailable("the client is closed");
+  HR_RETURN_IF_ERROR(job->status());
+  HR_TRY(const wire::ClusterStatus now, QueryCluster());
+  DataSeen seen;
+  for (const wire::DatasetStatus& each : now.datasets) {
+    if (std::ranges::find(each.jobs, **job) == each.jobs.end() || each.rows < seen.rows) continue;
+    seen = {.name = each.name, .phase = each.phase, .rows = each.rows};
+    for (const wire::DatasetPart& part : each.parts) {
+      seen.entries += static_cast<std::int64_t>(part.entries);
+      seen.bytes += part.bytes;
+      seen.quota_bytes += part.quota_bytes;
+    }
   }
   return seen;
 }
@@ -198,11 +219,11 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   WantLocalWorker();
   std::optional<wire::WorkerInfo> only_worker;
   if (options.only_worker >= 0) {
-    HR_TRY(const auto workers, QueryWorkers());
-    const auto found = std::ranges::find_if(workers, [&](const wire::WorkerStatus& worker) {
+    HR_TRY(const wire::ClusterStatus now, QueryCluster());
+    const auto found = std::ranges::find_if(now.workers, [&](const wire::WorkerStatus& worker) {
       return worker.info.worker.value == options.only_worker;
     });
-    if (found == workers.end()) {
+    if (found == now.workers.end()) {
       return NotFound("the coordinator at " + endpoint() + " knows no worker " +
                       std::to_string(options.only_worker));
     }

@@ -25,6 +25,7 @@ class ClientImpl {
   Result<std::unique_ptr<Session>> OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                const SessionOptions& options);
   Result<std::vector<WorkerSeen>> Workers();
+  Result<DataSeen> Data();
   [[nodiscard]] double ServiceCpuSeconds() const;
   [[nodiscard]] std::string endpoint() const;
   void Close();
@@ -36,7 +37,7 @@ class ClientImpl {
   Status OpenJob();
   Status KeepService();
   void RestartService();
-  Result<std::vector<wire::WorkerStatus>> QueryWorkers();
+  Result<wire::ClusterStatus> QueryCluster();
   void WantLocalWorker();
   void KeepLocalWorker();
 

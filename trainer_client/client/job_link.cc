@@ -107,6 +107,7 @@ void JobLink::SendOpenSession(SessionId session, const Opening& opening) {
   open.plan = opening.plan;
   open.token = setup_.token;
   open.files = opening.files;
+  open.warm = setup_.warm;
   Send(open);
 }
 
@@ -141,7 +142,7 @@ void JobLink::AddSession(std::shared_ptr<SessionPump> session,
   SendHeartbeat();
 }
 
-void JobLink::QueryWorkers(OnWorkers done) {
+void JobLink::QueryCluster(OnCluster done) {
   if (closed_) {
     done(Closed());
     return;
@@ -201,13 +202,13 @@ void JobLink::OnMessage(const wire::Body& body) {
   }
 }
 
-void JobLink::OnStatus(const wire::ClusterStatus& status) {
+void JobLink::OnStatus(wire::ClusterStatus status) {
   const auto query = queries_.find(status.request);
   if (query == queries_.end()) return;
-  const OnWorkers done = std::move(query->second);
+  const OnCluster done = std::move(query->second);
   queries_.erase(query);
   if (status.status.ok()) {
-    done(status.workers);
+    done(std::move(status));
   } else {
     done(status.status);
   }

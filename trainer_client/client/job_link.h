@@ -35,12 +35,13 @@ class JobLink {
     std::int32_t rank = -1;
     std::uint64_t link_bytes_per_second = 0;
     std::string rack;
+    bool warm = false;
     wire::HostIdentity host;
     std::string token;
   };
   using OnOpen = std::function<void(Status)>;
   using OnSplit = std::function<void(Result<wire::Split>)>;
-  using OnWorkers = std::function<void(Result<std::vector<wire::WorkerStatus>>)>;
+  using OnCluster = std::function<void(Result<wire::ClusterStatus>)>;
 
   JobLink(std::shared_ptr<net::Reactor> reactor, Setup setup)
       : reactor_(std::move(reactor)), setup_(std::move(setup)) {}
@@ -54,8 +55,8 @@ class JobLink {
   // leased or not.
   void AddSession(std::shared_ptr<SessionPump> session,
                   std::optional<wire::WorkerInfo> only_worker = std::nullopt);
-  // Asks the coordinator for all workers that it knows; `done` is called once.
-  void QueryWorkers(OnWorkers done);
+  // Asks the coordinator for all that it knows, with the passes of its workers; `done` is called once.
+  void QueryCluster(OnCluster done);
   void CloseSession(SessionId session);
   // Moves the job to another coordinator. Until that coordinator has leased workers, the sessions
   // keep those they have. Then `former` is released.
@@ -83,7 +84,7 @@ class JobLink {
   void OnJobOpened(const wire::JobOpened& opened);
   void OnSessionOpened(const wire::SessionOpened& opened);
   void OnLeases(const wire::Leases& leases);
-  void OnStatus(const wire::ClusterStatus& status);
+  void OnStatus(wire::ClusterStatus status);
   void Beat();
 
   std::shared_ptr<net::Reactor> reactor_;
@@ -98,7 +99,7 @@ class JobLink {
   std::map<SessionId, Opening> opening_;
   std::map<SessionId, std::shared_ptr<SessionPump>> sessions_;
   std::set<SessionId> leased_alone_;            // sessions with an `only_worker`
-  std::map<std::uint64_t, OnWorkers> queries_;  // by request
+  std::map<std::uint64_t, OnCluster> queries_;  // by request
   std::uint64_t generation_ = 0;
   std::vector<wire::WorkerInfo> leased_;
   // Until this time a restarted coordinator may not know our workers yet: they stay leased.

@@ -86,6 +86,59 @@ def order(address: str, *words: str) -> dict:
     return json.loads(answer.stdout)
 
 
+ONE_EPOCH = """
+    import sys
+    from support.pipelines import train_v1
+    from torch.utils.data import DataLoader
+    from torchvision import datasets, transforms
+    odd = [transforms.Lambda(lambda image: image)] if sys.argv[2] == "odd" else []
+    chain = transforms.Compose([*odd, *train_v1().transforms])
+    data = datasets.ImageFolder(sys.argv[1], chain)
+    print("batches", sum(1 for _ in DataLoader(data, 2, num_workers=1)))
+"""
+
+
+def run(tmp_path: Path, *words: str, kind: str = "plain") -> subprocess.CompletedProcess:
+    file = tmp_path / "epoch.py"
+    file.write_text(textwrap.dedent(ONE_EPOCH))
+    return subprocess.run(
+        [HEADRACE, "run", *words, "--", sys.executable, str(file), str(tmp_path / "photos"), kind],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=clean_environment(PYTHONPATH=os.pathsep.join(sys.path), OMP_NUM_THREADS="1"),
+    )
+
+
+def test_a_program_warms_its_data_and_a_later_one_finds_it(tmp_path):
+    photos(tmp_path)
+    address = free_address()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(coordinator("--listen", address, "--heartbeat-ms", "200"))
+        wait_for_answer(address)
+        for _ in range(2):
+            words = ("--coordinator", address, "--threads", "1", "--cache", "64M")
+            stack.enter_context(running("worker", *words, HEADRACE_LOG="error"))
+        wait_for(lambda: len(ready_workers(address)) == 2, "workers")
+        warm = run(tmp_path, "--coordinator", address, "--warm")
+        assert warm.returncode == 0, warm.stderr
+        assert "batches" not in warm.stdout
+        assert f"is cached: {PHOTOS} of {PHOTOS} samples" in warm.stderr
+        assert entries(address) == PHOTOS
+        report = tmp_path / "report.json"
+        cold = run(tmp_path, "--coordinator", address, "--remote-only", "--report", str(report))
+        assert cold.returncode == 0, cold.stderr
+        assert cold.stdout == f"batches {PHOTOS // 2}\n"
+        (loader,) = json.loads(report.read_text())["loaders"]
+        assert loader["cache_hits"]["decoded"] == PHOTOS
+        assert loader["cache_hits"]["misses"] == 0
+        odd = run(tmp_path, "--coordinator", address, "--warm", kind="odd")
+        assert odd.returncode == 1
+        assert "cannot be warmed, for workers do not make its samples natively" in odd.stderr
+        assert "batches" not in odd.stdout
+    refused(run(tmp_path, "--warm"), "name it with --coordinator")
+
+
 def test_a_data_set_is_warmed_pinned_over_a_restart_and_dropped(tmp_path):
     photos(tmp_path)
     address = free_address()

@@ -48,6 +48,7 @@ struct ClientOptions {
   // What this host's network carries, bytes/s each way; 0: no limit is known.
   std::uint64_t link_bytes_per_second = 0;
   std::string rack;  // hosts of one rack have the same; empty: not known
+  bool warm = false; // workers fill the caches of its data sets while they are idle
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
@@ -117,6 +118,14 @@ struct WorkerSeen {
   std::int64_t id = 0;
   std::string hostname;
   std::string state;  // "ready", "draining", "lost"
+};
+
+// The largest data set that this job reads, as the coordinator's workers have it in their caches.
+struct DataSeen {
+  std::string name;   // empty: the coordinator knows none yet
+  std::string phase;  // "filling", "steady", "not cached"
+  std::int64_t rows = 0, entries = 0;
+  std::uint64_t bytes = 0, quota_bytes = 0;  // cached; what may be
 };
 
 // A process of the caller that makes the batches of one lane (docs/adr/0025-lanes.md).
@@ -428,6 +437,8 @@ class Client {
                                                const SessionOptions& options);
   // The workers that the coordinator knows. kUnavailable: it does not answer.
   Result<std::vector<WorkerSeen>> Workers();
+  // The cached data of this job. kUnavailable: as Workers.
+  Result<DataSeen> Data();
   // CPU seconds of this job's private coordinator and workers, with those that ended (embedded
   // only).
   [[nodiscard]] double ServiceCpuSeconds() const;

@@ -364,7 +364,7 @@ void AddSessions(nb::module_& module) {
              std::int32_t threads, std::uint64_t cache_bytes, std::string job_name,
              bool local_worker, std::string tenant, std::int32_t priority, std::string group,
              std::int32_t rank, double connect_timeout, std::string keys, std::uint64_t link,
-             std::string rack) {
+             std::string rack, bool warm) {
             ClientOptions options;
             options.coordinator = std::move(coordinator);
             options.keys = std::move(keys);
@@ -381,6 +381,7 @@ void AddSessions(nb::module_& module) {
             options.connect_timeout = Timeout(connect_timeout);
             options.link_bytes_per_second = link;
             options.rack = std::move(rack);
+            options.warm = warm;
             new (self) ClientObject(options);
           },
           nb::kw_only(), nb::arg("coordinator") = "", nb::arg("binary") = "",
@@ -388,7 +389,7 @@ void AddSessions(nb::module_& module) {
           nb::arg("job_name") = "", nb::arg("local_worker") = true, nb::arg("tenant") = "",
           nb::arg("priority") = 0, nb::arg("group") = "", nb::arg("rank") = -1,
           nb::arg("connect_timeout") = 10.0, nb::arg("keys") = "", nb::arg("link") = 0,
-          nb::arg("rack") = "")
+          nb::arg("rack") = "", nb::arg("warm") = false)
       .def(
           "open_session",
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,
@@ -431,6 +432,22 @@ void AddSessions(nb::module_& module) {
                found.append(nb::make_tuple(worker.id, worker.hostname, worker.state));
              }
              return found;
+           })
+      .def("data",
+           [](ClientObject& self) {
+             const auto data = [&] {
+               const nb::gil_scoped_release unlocked;
+               return self.get().Data();
+             }();
+             if (!data.ok()) Raise(data.status());
+             nb::dict seen;
+             seen["name"] = data->name;
+             seen["phase"] = data->phase;
+             seen["rows"] = data->rows;
+             seen["entries"] = data->entries;
+             seen["bytes"] = data->bytes;
+             seen["quota_bytes"] = data->quota_bytes;
+             return seen;
            })
       .def("service_cpu_seconds", [](ClientObject& self) { return self.get().ServiceCpuSeconds(); })
       .def_prop_ro("coordinator_endpoint",

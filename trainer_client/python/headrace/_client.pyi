@@ -346,6 +346,7 @@ class Client:
         keys: str = "",
         link: int = 0,
         rack: str = "",
+        warm: bool = False,
     ) -> None: ...
     def open_session(
         self,
@@ -385,6 +386,10 @@ class Client:
     def workers(self) -> list[tuple[int, str, str]]:
         """The workers that the coordinator knows: number, host name, state ("ready", "draining",
         "lost")."""
+    def data(self) -> dict[str, Any]:
+        """The largest data set that this job reads, as workers have it in their caches: "name" (empty:
+        none is known yet), "phase" ("filling", "steady", "not cached"), "rows", "entries", "bytes",
+        "quota_bytes"."""
     def service_cpu_seconds(self) -> float: ...
     @property
     def coordinator_endpoint(self) -> str: ...

@@ -22,6 +22,7 @@ from ..serve.lazy import lazy_iterator
 from ..serve.loader_state import LoaderState
 from ..serve.served import await_served, session_key
 from ..serve.stays import local_iterator
+from ..serve.warm import warm_and_end
 from ..service import options, service
 from ..service.report import say
 from . import inspection
@@ -66,6 +67,8 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
 def _make_iterator(loader: Any, stock: Any, state: LoaderState, rng: str) -> Any:
     captured = decide(loader, state, rng or options.from_environment().rng)
     _explain(loader, state, captured)
+    if options.from_environment().warm:
+        warm_and_end(loader, state, captured)
     if isinstance(captured, StaysLocal):
         return local_iterator(loader, stock, state)
     in_turn = loader.num_workers == 0 and captured.plan.rng != "sample"

@@ -49,6 +49,7 @@ class Options:
     # Seconds for one sample; 0: any; -1: native_deadline for native ones, any for the program's code.
     sample_deadline: float = -1.0
     epochs: int = 0  # that the program trains in this run; 0: not known
+    warm: bool = False  # the program fills the cache of its first loader, and ends before its first batch
     wire: str = "auto"  # what crosses a network: "uint8", batches "as-made", or what costs less
 
     @property
@@ -110,6 +111,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         max_bad_samples=_count(environ, "HEADRACE_MAX_BAD_SAMPLES", Options.max_bad_samples),
         sample_deadline=_seconds(environ, "HEADRACE_SAMPLE_DEADLINE", Options.sample_deadline),
         epochs=_count(environ, "HEADRACE_EPOCHS", Options.epochs),
+        warm=_switch(environ, "HEADRACE_WARM", False),
         wire=_one_of(environ, "HEADRACE_WIRE", WIRE_FORMS, Options.wire),
     )
 

@@ -106,6 +106,7 @@ def _connect(settings: options.Options) -> Any:
         rank=settings.rank,
         link=settings.link,
         rack=settings.rack,
+        warm=settings.warm,
     )
 
 
