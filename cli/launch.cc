@@ -158,7 +158,8 @@ Status PrepareLaunch(const LaunchOptions& options) {
   if (options.warm) {
     if (address.empty()) {
       return InvalidArgument(
-          "--warm fills the cache of a coordinator's workers, which stay: name it with --coordinator");
+          "--warm fills the cache of a coordinator's workers, which stay: name it with "
+          "--coordinator");
     }
     SetEnvironment("HEADRACE_WARM", "on");
     SetEnvironment("HEADRACE_LOCAL_WORKER", "off");  // what it caches would end with the program

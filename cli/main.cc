@@ -1,6 +1,11 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +13,8 @@
 
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
+#include "cli/launch.h"
 #include "cli/program.h"
 #include "cli/suggest.h"
 #include "dataworker/stage/confine/stage_process.h"
@@ -48,6 +55,29 @@ std::string WrongWord(const CLI::App& app, const std::vector<std::string>& words
     }
   }
   return "";
+}
+
+// Adds what the file of settings says to the words.
+headrace::Status ReadConfig(const CLI::App& app, std::vector<std::string>& words) {
+  namespace cli = headrace::cli;
+  // A process that another one of ours starts was told all.
+  for (const std::string& word : words) {
+    if (word == "--embedded" || word.starts_with("--parent-pid")) return headrace::Status::Ok();
+  }
+  const std::string path = cli::ConfigPath(
+      cli::Environment, [](const std::string& each) { return ::access(each.c_str(), F_OK) == 0; });
+  if (path.empty()) return headrace::Status::Ok();
+  std::ifstream file(path);
+  if (!file) return headrace::ErrnoStatus(errno, path);
+  std::stringstream text;
+  text << file.rdbuf();
+  headrace::Result<cli::Configured> configured =
+      cli::WithConfig(app, words, text.str(), cli::Environment);
+  if (!configured.ok()) return configured.status().WithContext(path);
+  cli::SetEnvironment("HEADRACE_COORDINATOR", configured->coordinator);
+  cli::SetEnvironment("HEADRACE_KEYS", configured->keys);
+  words = std::move(configured->words);
+  return headrace::Status::Ok();
 }
 
 }  // namespace
@@ -105,6 +135,11 @@ int main(int argc, char** argv) {
   headrace::cli::AddKeysCommand(app, chosen);
   headrace::cli::AddSimulate(app, chosen);
   headrace::cli::AddCompletion(app, chosen);
+  headrace::cli::AddManual(app, chosen);
+  if (const headrace::Status read = ReadConfig(app, arguments); !read.ok()) {
+    headrace::cli::Fail(read);
+    return 2;
+  }
   std::vector<std::string> words;
   // The parser reports with exceptions; they stop here.
   try {

@@ -136,7 +136,7 @@ class Order {
     if (view == nullptr) {
       return Unavailable(
           "no job reads it now, and workers get its list of samples and how to make them from a "
-          "job; start the program, then warm it. " +
+          "job; `headrace run --warm` is one. " +
           Gigabytes(Cached(dataset)) + " of it are cached");
     }
     if (view->quota <= 0) {
