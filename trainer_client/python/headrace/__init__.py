@@ -1,7 +1,7 @@
 """Headrace: data preprocessing for PyTorch training on workers anywhere, with the same bits.
 
     headrace run python train.py         nothing in train.py changes
-    import headrace; headrace.install()  the same from inside a program
+    import headrace; headrace.install()  the same from inside a program; coordinator=, workers=, cache=
     headrace.DataLoader(...)             torch's DataLoader, with rng= and a resumable state
     headrace.open_dataset("s3://...")    images in a bucket (or gs://), as ImageFolder has them on disk
     headrace.open_dataset("*.tar")       images in tars (WebDataset's layout), map-style

@@ -1,7 +1,8 @@
 """headrace.DataLoader: torch's, always served, with a choice of random numbers and a state."""
 
 import weakref
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch.utils.data
 
@@ -14,6 +15,7 @@ from ..service import options
 from . import aside, hook, seam
 
 _TorchLoader = torch.utils.data.DataLoader
+_Sample = TypeVar("_Sample", covariant=True)
 
 
 class _Resumable:
@@ -28,7 +30,7 @@ class _Resumable:
 _resumables: "weakref.WeakKeyDictionary[Any, _Resumable]" = weakref.WeakKeyDictionary()
 
 
-class DataLoader(_TorchLoader[Any]):
+class DataLoader(_TorchLoader[_Sample]):
     """torch.utils.data.DataLoader with the same arguments and semantics, and
 
     rng: "torch" (the stock loader's random numbers), "sample" (a seed for each sample, whatever
@@ -40,16 +42,44 @@ class DataLoader(_TorchLoader[Any]):
     may be loaded before or after iter(); the next batch is then the one that would have come.
     """
 
-    def __init__(
-        self, *args: Any, rng: str = "auto", on_bad_sample: str | None = None, **kwargs: Any
-    ) -> None:
-        if rng not in options.RNG_MODES:
-            raise OptionError(f"rng={rng!r}: write one of {', '.join(options.RNG_MODES)}")
-        known = options.ON_BAD_SAMPLE
-        if on_bad_sample is not None and on_bad_sample not in known:
-            raise OptionError(f"on_bad_sample={on_bad_sample!r}: write one of {', '.join(known)}")
-        self.rng, self.on_bad_sample = rng, on_bad_sample
-        super().__init__(*args, **kwargs)
+    if TYPE_CHECKING:  # torch's signature, for type checkers; its own defaults hold when it runs
+
+        def __init__(
+            self,
+            dataset: torch.utils.data.Dataset[_Sample],
+            batch_size: int | None = 1,
+            shuffle: bool | None = None,
+            sampler: torch.utils.data.Sampler[Any] | Iterable[Any] | None = None,
+            batch_sampler: torch.utils.data.Sampler[list[Any]] | Iterable[list[Any]] | None = None,
+            num_workers: int = 0,
+            collate_fn: Callable[[list[Any]], Any] | None = None,
+            pin_memory: bool = False,
+            drop_last: bool = False,
+            timeout: float = 0,
+            worker_init_fn: Callable[[int], None] | None = None,
+            multiprocessing_context: Any = None,
+            generator: torch.Generator | None = None,
+            *,
+            prefetch_factor: int | None = None,
+            persistent_workers: bool = False,
+            pin_memory_device: str = "",
+            in_order: bool = True,
+            rng: str = "auto",
+            on_bad_sample: str | None = None,
+        ) -> None: ...
+
+    else:
+
+        def __init__(
+            self, *args: Any, rng: str = "auto", on_bad_sample: str | None = None, **kwargs: Any
+        ) -> None:
+            if rng not in options.RNG_MODES:
+                raise OptionError(f"rng={rng!r}: write one of {', '.join(options.RNG_MODES)}")
+            known = options.ON_BAD_SAMPLE
+            if on_bad_sample is not None and on_bad_sample not in known:
+                raise OptionError(f"on_bad_sample={on_bad_sample!r}: write one of {', '.join(known)}")
+            self.rng, self.on_bad_sample = rng, on_bad_sample
+            super().__init__(*args, **kwargs)
 
     def _get_iterator(self) -> Any:
         stock = hook.stock_of(_TorchLoader)

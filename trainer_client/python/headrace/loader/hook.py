@@ -19,8 +19,20 @@ _standard: dict[str, ModuleType] = {}
 _said: set[str] = set()
 
 
-def install() -> None:
-    """Serves every torch DataLoader of this process after this call. Idempotent; imports torch."""
+def install(
+    *,
+    coordinator: str | None = None,
+    workers: int | None = None,
+    cache: int | str | None = None,
+) -> None:
+    """Serves every torch DataLoader of this process after this call. Idempotent; imports torch.
+
+    coordinator: address ("tcp://HOST:PORT", "ipc://PATH"); cache: of the workers on this host, bytes or
+    "2G". None: what HEADRACE_COORDINATOR and the like say. They hold for this process and those that it
+    starts. Raises OptionError: an option of another form, or one that comes after the first loader was
+    served by others.
+    """
+    options.set_environment(coordinator=coordinator, workers=workers, cache=cache)
     import torch.utils.data.dataloader
 
     patch(torch.utils.data.dataloader)

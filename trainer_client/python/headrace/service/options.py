@@ -116,6 +116,32 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
     )
 
 
+_connected = False
+
+
+def keep_now() -> None:
+    """Called with the first connection: what the settings of a service are can't change any more."""
+    global _connected
+    _connected = True
+
+
+def set_environment(**settings: int | str | None) -> None:
+    """Sets HEADRACE_NAME for each setting that is not None, or none of them. Raises OptionError."""
+    wanted = {
+        f"HEADRACE_{name.upper()}": str(value)
+        for name, value in settings.items()
+        if value is not None
+    }
+    changed = {name: text for name, text in wanted.items() if os.environ.get(name, "") != text}
+    if changed and _connected:
+        raise OptionError(
+            f"{', '.join(sorted(changed))}: this process is served already; call install() with these "
+            "options before its first loader is used"
+        )
+    from_environment({**os.environ, **wanted})
+    os.environ.update(wanted)
+
+
 def _group(environ: Mapping[str, str]) -> tuple[str, int]:
     """What the ranks of one program have in common, and which of them this is.
 

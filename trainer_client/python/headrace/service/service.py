@@ -50,6 +50,7 @@ def _connect_once(waiting: "_WaitForRoom") -> Any:
             settings = options.from_environment()
             try:
                 _client = _connect(settings)
+                options.keep_now()
             except binding.HeadraceError as error:
                 if not waiting.goes_on(error, settings):
                     raise translate(error, connecting=settings) from None
