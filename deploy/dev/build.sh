@@ -100,3 +100,27 @@ build_preset() {
   shift
   cmake --preset "$preset" && cmake --build "build/$preset" -j "$JOBS" "$@"
 }
+
+# The pages of docs/ as a site in build/site; a link that leads nowhere is an error. In a Python of its own:
+# mkdocs is no part of what others use.
+build_site() {
+  local list
+  mapfile -t list < <(python_packages docs)
+  if ! stamped build/docs-python/headrace-packages "${list[*]}"; then
+    rm -rf build/docs-python
+    /usr/bin/python3 -m venv build/docs-python || return
+    build/docs-python/bin/pip install --disable-pip-version-check --progress-bar off "${list[@]}" || return
+    stamp build/docs-python/headrace-packages "${list[*]}"
+  fi
+  NO_MKDOCS_2_WARNING=1 build/docs-python/bin/mkdocs build --strict --clean -f deploy/site/mkdocs.yml
+}
+
+cmd_docs() {
+  [ $# -eq 0 ] || die "docs knows no options"
+  STEPS=2
+  heading "Debian packages (1 min if they are missing)"
+  need_debian build
+  heading "the site (1 min the first time)"
+  run_logged docs build_site
+  echo "Built: build/site/README.html"
+}

@@ -74,7 +74,7 @@ summary() { # ends ./dev test: exit code 1 if any part failed
 
 cmd_test() {
   case ${1:-} in
-    "") STEPS=$((SETUP_STEPS + 6)) ;;
+    "") STEPS=$((SETUP_STEPS + 7)) ;;
     --quick) STEPS=$((SETUP_STEPS + 3)) ;;
     --threads) STEPS=$((SETUP_STEPS + 1)) ;;
     --sanitizers) STEPS=$((SETUP_STEPS + 1)) ;;
@@ -121,6 +121,8 @@ cmd_test() {
     need_photos
     heading "short demo"
     check demo short_demo
+    heading "the site of docs/ (1 min the first time)"
+    check docs build_site
   fi
   summary
 }
