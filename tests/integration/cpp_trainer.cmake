@@ -9,6 +9,21 @@ run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${WORK}/build -G Ninja -D CMAKE_BUILD_TYPE
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_PREFIX_PATH=${WORK}/prefix
     "-DCMAKE_EXE_LINKER_FLAGS=${LINK_FLAGS}")
 run(${CMAKE_COMMAND} --build ${WORK}/build)
+# What is installed is what the public headers need, and each compiles alone.
+file(GLOB_RECURSE installed RELATIVE ${WORK}/prefix/include/headrace ${WORK}/prefix/include/headrace/*)
+foreach(private base/test_draws.h base/hash_forgery.h base/log.h base/secret.h)
+  if(private IN_LIST installed)
+    message(FATAL_ERROR "${private} is installed")
+  endif()
+endforeach()
+# The same without CMake.
+file(GLOB pkgconfig ${WORK}/prefix/lib*/pkgconfig ${WORK}/prefix/lib/*/pkgconfig)
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pkgconfig} pkg-config --cflags --libs headrace
+  OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+separate_arguments(link_flags UNIX_COMMAND "${LINK_FLAGS}")
+run(${COMPILER} -std=c++20 ${EXAMPLE}/main.cc -o ${WORK}/by_pkg_config ${flags} ${link_flags})
 run(${MAKE_IMAGES} ${WORK}/images 3 50)
 execute_process(
   COMMAND ${CMAKE_COMMAND} -E env HEADRACE_BINARY=${WORK}/prefix/bin/headrace
