@@ -39,6 +39,7 @@ struct Options {
   std::string policy = "utilization";
   std::optional<double> floor;
   std::string tenants;  // path
+  Prices prices;
   bool shared_cache_first = false;
   bool no_replicas = false;
   double source_rate = 0;  // bytes/s; 0: no limit
@@ -186,6 +187,7 @@ Status Coordinate(const Options& options) {
   }
   wanted.shared_cache_first = options.shared_cache_first;
   wanted.replicas = !options.no_replicas;
+  wanted.prices = options.prices;
   if (options.source_rate > 0) wanted.source_rate = options.source_rate;
   wanted.pool = options.pool;
   if (wanted.pool.empty()) {
@@ -353,6 +355,18 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("SECONDS")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--gpu-price", options->prices.gpu,
+          "What a GPU costs an hour: with --core-price, the pool grows only where work gets "
+          "cheaper by it [default: not known]")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("PRICE");
+  command
+      ->add_option("--core-price", options->prices.core,
+                   "What a core of the pool costs an hour, in the same currency")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("PRICE");
   AddCount(*command, "--workers", options->workers, "Workers of the pool to start and keep alive");
   AddCount(*command, "--max-workers", options->most_workers,
            "Start up to so many while jobs ask for them; those not needed for a minute end");

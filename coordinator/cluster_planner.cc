@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -131,6 +132,7 @@ class ClusterPlanner {
       ++ranks_;
     }
     for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
+    workers_of_user_ = local_cores_;
     AddIdlePins();
     LocateDatasets();
   }
@@ -408,14 +410,18 @@ class ClusterPlanner {
   }
 
   void CountDemand(const Group& group, const Tenant& tenant, ClusterPlan& plan) {
-    double cores = std::min(group.known_cores, tenant.quota.cores);
+    double cores = std::min(group.known_cores, tenant.quota.cores), own_cores = 0;
+    std::set<std::string> hosts;
     for (const Job* rank : group.ranks) {
       const auto local = local_cores_.find(UserKey(rank->spec.host));
       if (local == local_cores_.end()) continue;
       const double own = std::min(cores, local->second);
       cores -= own;
       local->second -= own;
+      // Ranks of one host share its workers.
+      if (hosts.insert(local->first).second) own_cores += workers_of_user_.at(local->first);
     }
+    if (!WorthBuying(rules_.prices, static_cast<double>(group.ranks.size()), own_cores)) return;
     plan.demand_cores += cores;
   }
 
@@ -529,7 +535,8 @@ class ClusterPlanner {
   std::size_t ranks_ = 0;      // number of all ranks
   std::vector<JobId> cancelled_;
   std::unordered_map<std::string, double> host_cores_;
-  std::unordered_map<std::string, double> local_cores_;  // for which no demand was counted
+  std::unordered_map<std::string, double> local_cores_;      // for which no demand was counted
+  std::unordered_map<std::string, double> workers_of_user_;  // cores of all local workers
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
   std::vector<EntrySize> entry_sizes_;  // by data set
   std::vector<double> left_;            // by data set: bytes of kept_

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "coordinator/policy/core/policy.h"
+#include "coordinator/scaling/prices.h"
 #include "coordinator/state/state.h"
 #include "schemas/wire/control.h"
 
@@ -28,6 +29,7 @@ struct PlanRules {
   bool lease_all = false;
   std::optional<double> floor;      // see Snapshot
   bool shared_cache_first = false;  // the same
+  Prices prices;                    // for which a pool grows
   bool replicas = true;             // workers may keep copies of what others own: GrantReplicas
   std::map<std::string, double> dataset_bytes;  // most that is cached, by the data set's name
 };
@@ -42,6 +44,7 @@ struct ClusterPlan {
   std::vector<JobPlan> jobs;  // all that run, ascending ids
   // Cores that jobs ask for in all, within their tenants' quotas, beyond the local workers of their
   // hosts. A job without measurements counts as one core, so that a pool is not grown on a guess.
+  // One for which no core is worth its price counts as its local workers.
   double demand_cores = 0;
 };
 

@@ -5,6 +5,30 @@ namespace {
 
 using testing::SizeIs;
 
+// A job that could use 8 cores, and has 4 of its own: 4 are bought, or none.
+TEST_F(ClusterPlannerTest, APoolGrowsWhereAGpuCostsMoreThanTheJobsOwnCores) {
+  AddWorker local;
+  local.token = "worker-token-local";
+  local.info.worker = state_.next_worker();
+  local.info.cores = 4;
+  local.info.host = {"home", "home", 0, 2};
+  local.info.local = true;
+  Apply(local);
+  const JobId job = Job();
+  for (int i = 0; i < 20; ++i) {
+    Report(job, 800, 0.01);
+    EndPeriod();
+  }
+  const double demand = Plan().demand_cores;
+  EXPECT_NEAR(demand, 4, 0.5);
+  rules_.prices = {.gpu = 0.17, .core = 0.04};  // its own cores would cost 0.16
+  EXPECT_DOUBLE_EQ(Plan().demand_cores, demand);
+  rules_.prices.gpu = 0.15;
+  EXPECT_DOUBLE_EQ(Plan().demand_cores, 0);
+  Apply(MarkWorkerLost{local.info.worker});  // now it has none of its own
+  EXPECT_NEAR(Plan().demand_cores, 8, 0.5);
+}
+
 TEST_F(ClusterPlannerTest, AnUnknownJobStartsWithWhatThereIs) {
   Worker(4);
   Worker(4);

@@ -79,6 +79,7 @@ class CoordinatorImpl final : public Coordinator {
     rules_.plan.floor = options_.floor;
     rules_.plan.shared_cache_first = options_.shared_cache_first;
     rules_.plan.replicas = options_.replicas;
+    rules_.plan.prices = options_.prices;
     rules_.plan.source_rate = options_.source_rate;
     rules_.plan.lease_all = options_.lease_all;
     rules_.native_check = BuiltinNativeCheck();

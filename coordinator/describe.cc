@@ -3,13 +3,17 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/pass/pass.h"
 #include "coordinator/describe_datasets.h"
+#include "coordinator/host_keys.h"
 #include "coordinator/link_shares.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/scaling/advice.h"
+#include "coordinator/scaling/prices.h"
 #include "coordinator/step.h"
 
 namespace headrace::coordinator {
@@ -77,6 +81,34 @@ wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
   return status;
 }
 
+// Says of each job that waits why the pool does not grow for it, if its price is the reason.
+void AddPrices(const PlanRules& rules, const State& state, wire::ClusterStatus& status) {
+  if (!rules.prices.known()) return;
+  std::map<std::string, double> local;  // cores of local workers, by user
+  for (const auto& [id, worker] : state.workers()) {
+    if (worker.leasable() && worker.info.local) {
+      local[UserKey(worker.info.host)] += worker.info.usable_cores();
+    }
+  }
+  for (wire::JobStatus& each : status.jobs) {
+    const Job& job = *state.FindJob(each.job);
+    if (each.advice.empty() || job.granted_cores() >= job.meter.demand().cores) continue;
+    double gpus = 0, own = 0;
+    std::set<std::string> hosts;
+    for (const auto& [id, rank] : state.jobs()) {
+      const bool same = !job.spec.group.empty() && rank.spec.group == job.spec.group &&
+                        rank.spec.tenant == job.spec.tenant;
+      if (&rank != &job && !same) continue;
+      ++gpus;
+      const std::string user = UserKey(rank.spec.host);
+      if (hosts.insert(user).second) own += local[user];
+    }
+    if (!WorthBuying(rules.prices, gpus, own)) {
+      each.advice += "; " + WhyNotBought(rules.prices, gpus, own);
+    }
+  }
+}
+
 wire::WorkerStatus Describe(const Worker& worker, SteadyTime now) {
   wire::WorkerStatus status;
   status.info = worker.info;
@@ -120,6 +152,7 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   for (const auto& [id, job] : state.jobs()) {
     status.jobs.push_back(Describe(rules.plan, job, whole(job), datasets, links.Of(id)));
   }
+  AddPrices(rules.plan, state, status);
   status.datasets = DescribeDatasets(state, datasets);
   if (query.ended) {
     const auto& ended = state.ended_jobs().all();
