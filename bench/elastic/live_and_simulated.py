@@ -164,6 +164,7 @@ def start(
         f"--batch-size={BATCH}",
         "--num-workers=2",  # 8 batches ahead: a quarter of a pass
         "--prefetch=4",
+        *(["run:--epochs=1"] if steps else []),  # what is left is known, as it is to the simulator
     )
 
 

@@ -27,11 +27,11 @@ def parse_schedule(text: str) -> list[tuple[float, float]]:
 class Passes(Sampler[int]):
     """Each sample once, in random order, and again: epochs without the pause between two of them."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, samples: int) -> None:
+        self.size, self.samples = size, samples
 
     def __len__(self) -> int:
-        return 1 << 22
+        return self.samples  # what the program will take of it
 
     def __iter__(self) -> Iterator[int]:
         while True:
@@ -59,7 +59,7 @@ def main() -> None:
         batch_size=args.batch_size,
         # An epoch that does not end: the photographs are few, and a new epoch's first batch is
         # waited for, which is not what is measured.
-        sampler=Passes(len(folder))
+        sampler=Passes(len(folder), args.steps * args.batch_size or 1 << 22)
         if args.passes
         else RandomSampler(folder, replacement=True, num_samples=1 << 22),
         num_workers=args.num_workers,
