@@ -85,7 +85,6 @@ SessionLoad RandomBody::Load() {
   out.idle_known = Coin();
   out.tiers = TierHitsList();
   out.remaining_samples = Coin() ? -1 : Count();
-  Measure(out.totals);
   return out;
 }
 
@@ -135,6 +134,7 @@ JobStatus RandomBody::Job() {
   out.bad = Some([this] { return Bad(); });
   out.bad_known = Number32();
   out.remaining_samples = Coin() ? -1 : Count();
+  Measure(out.totals);
   return out;
 }
 
