@@ -24,12 +24,32 @@ execute_process(
 separate_arguments(flags UNIX_COMMAND "${flags}")
 separate_arguments(link_flags UNIX_COMMAND "${LINK_FLAGS}")
 run(${COMPILER} -std=c++20 ${EXAMPLE}/main.cc -o ${WORK}/by_pkg_config ${flags} ${link_flags})
+# The shared library shows what the headers declare, and nothing of the parts below.
+file(GLOB library ${WORK}/prefix/lib*/libheadrace.so.?.?.? ${WORK}/prefix/lib/*/libheadrace.so.?.?.?)
+execute_process(COMMAND nm -DC --defined-only ${library} OUTPUT_VARIABLE shown COMMAND_ERROR_IS_FATAL ANY)
+foreach(needed "headrace::Client::Open(" "headrace::Session::Next(" "headrace::OpenImageFolder(")
+  string(FIND "${shown}" "${needed}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "${library} does not show ${needed}")
+  endif()
+endforeach()
+if(shown MATCHES "headrace::(client|wire|net)::[A-Za-z]+::[A-Za-z]+\\(" OR shown MATCHES "zmq_|spdlog::")
+  message(FATAL_ERROR "${library} shows ${CMAKE_MATCH_0}")
+endif()
+get_filename_component(folder ${library} DIRECTORY)
 run(${MAKE_IMAGES} ${WORK}/images 3 50)
 execute_process(
   COMMAND ${CMAKE_COMMAND} -E env HEADRACE_BINARY=${WORK}/prefix/bin/headrace
           ${WORK}/build/cpp_trainer ${WORK}/images 2
   OUTPUT_VARIABLE output COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 message("${output}")
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env HEADRACE_BINARY=${WORK}/prefix/bin/headrace LD_LIBRARY_PATH=${folder}
+          ${WORK}/by_pkg_config ${WORK}/images 1
+  OUTPUT_VARIABLE shared COMMAND_ERROR_IS_FATAL ANY)
+if(NOT shared MATCHES "150 samples, 0 missing")
+  message(FATAL_ERROR "with the shared library: ${shared}")
+endif()
 string(REGEX MATCHALL "150 samples, 0 missing" epochs "${output}")
 list(LENGTH epochs count)
 if(NOT count EQUAL 2)
