@@ -29,7 +29,7 @@ struct PlanRules {
   bool lease_all = false;
   std::optional<double> floor;      // see Snapshot
   bool shared_cache_first = false;  // the same
-  Prices prices;                    // for which a pool grows
+  HourPrices prices;                // for which a pool grows
   bool replicas = true;             // workers may keep copies of what others own: GrantReplicas
   std::map<std::string, double> dataset_bytes;  // most that is cached, by the data set's name
 };

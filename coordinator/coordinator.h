@@ -38,7 +38,7 @@ struct CoordinatorOptions {
   std::map<std::string, double> dataset_bytes;  // see PlanRules
   std::optional<double> floor;                  // see PlanRules
   bool shared_cache_first = false;              // the same
-  Prices prices;                                // see PlanRules
+  HourPrices prices;                            // see PlanRules
   bool replicas = true;                         // see PlanRules
   double source_rate = kUnlimited;              // bytes/s, of all sources together
   bool lease_all = false;                       // see PlanRules

@@ -5,11 +5,11 @@
 
 namespace headrace::coordinator {
 
-bool WorthBuying(const Prices& prices, double gpus, double own) {
+bool WorthBuying(const HourPrices& prices, double gpus, double own) {
   return !prices.known() || gpus * prices.gpu > own * prices.core;
 }
 
-std::string WhyNotBought(const Prices& prices, double gpus, double own) {
+std::string WhyNotBought(const HourPrices& prices, double gpus, double own) {
   std::array<char, 160> text{};
   std::snprintf(text.data(), text.size(),
                 "no worker is started for it: its %g %s %.3g an hour, less than its own %g cores "

@@ -5,7 +5,7 @@
 namespace headrace::coordinator {
 
 // What an hour costs, in any currency; 0: not known.
-struct Prices {
+struct HourPrices {
   double gpu = 0;
   double core = 0;  // of the pool
   [[nodiscard]] bool known() const { return gpu > 0 && core > 0; }
@@ -18,10 +18,10 @@ struct Prices {
 // falls with every c up to N if gpus * gpu > own * core, and grows with it otherwise, whatever N and T are. So all
 // that it can use is bought, or nothing. Without own cores it is always all: a GPU that waits costs, too.
 // True where a price is not known.
-[[nodiscard]] bool WorthBuying(const Prices& prices, double gpus, double own);
+[[nodiscard]] bool WorthBuying(const HourPrices& prices, double gpus, double own);
 
 // For people, why nothing is bought: "no worker is started for it: its 1 GPU costs 0.3 an hour, less than its own 16
 // cores would, 0.64".
-[[nodiscard]] std::string WhyNotBought(const Prices& prices, double gpus, double own);
+[[nodiscard]] std::string WhyNotBought(const HourPrices& prices, double gpus, double own);
 
 }  // namespace headrace::coordinator

@@ -20,7 +20,7 @@ TEST(Prices, TheCheapestNumberOfCoresIsAllOrNone) {
   std::mt19937 rng(seed);
   std::uniform_real_distribution<double> draw(0.01, 1);
   for (int i = 0; i < 1000; ++i) {
-    const Prices prices{.gpu = 4 * draw(rng), .core = 0.1 * draw(rng)};
+    const HourPrices prices{.gpu = 4 * draw(rng), .core = 0.1 * draw(rng)};
     const int gpus = 1 + static_cast<int>(rng() % 8);
     const int own = static_cast<int>(rng() % 200);
     const int most = own + 1 + static_cast<int>(rng() % 200);
