@@ -64,15 +64,18 @@ headrace::Status ReadConfig(const CLI::App& app, std::vector<std::string>& words
   for (const std::string& word : words) {
     if (word == "--embedded" || word.starts_with("--parent-pid")) return headrace::Status::Ok();
   }
+  const cli::EnvironmentOf environment = [](const std::string& name) {
+    return cli::Environment(name.c_str());
+  };
   const std::string path = cli::ConfigPath(
-      cli::Environment, [](const std::string& each) { return ::access(each.c_str(), F_OK) == 0; });
+      environment, [](const std::string& each) { return ::access(each.c_str(), F_OK) == 0; });
   if (path.empty()) return headrace::Status::Ok();
   std::ifstream file(path);
   if (!file) return headrace::ErrnoStatus(errno, path);
   std::stringstream text;
   text << file.rdbuf();
   headrace::Result<cli::Configured> configured =
-      cli::WithConfig(app, words, text.str(), cli::Environment);
+      cli::WithConfig(app, words, text.str(), environment);
   if (!configured.ok()) return configured.status().WithContext(path);
   cli::SetEnvironment("HEADRACE_COORDINATOR", configured->coordinator);
   cli::SetEnvironment("HEADRACE_KEYS", configured->keys);

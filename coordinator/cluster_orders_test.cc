@@ -13,10 +13,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using Action = wire::ClusterAction;
 
 class ClusterOrdersTest : public ::testing::Test {
  protected:
+  using Action = wire::ClusterAction;
+
   wire::ClusterOrdered Drain(std::vector<WorkerId> workers) {
     return cluster_.Ask<wire::ClusterOrdered>(
         wire::ClusterOrder{7, Action::kDrain, std::move(workers)});
