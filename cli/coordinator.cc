@@ -39,7 +39,7 @@ struct Options {
   std::string policy = "utilization";
   std::optional<double> floor;
   std::string tenants;  // path
-  HourPrices prices;
+  coordinator::HourPrices prices;
   bool shared_cache_first = false;
   bool no_replicas = false;
   double source_rate = 0;  // bytes/s; 0: no limit

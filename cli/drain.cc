@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/admin.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/query.h"
 #include "cli/show.h"
