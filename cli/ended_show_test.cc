@@ -37,7 +37,7 @@ wire::ClusterStatus WithEnded() {
 TEST(EndedShow, TheTableSaysWhatAJobHad) {
   const std::string table = EndedTable(WithEnded());
   EXPECT_THAT(table, HasSubstr("JOB  NAME"));
-  EXPECT_THAT(table, HasSubstr("vision  10m ago  2h0m  ended     1200  40%      2.00   1.00"));
+  EXPECT_THAT(table, HasSubstr("vision  10m ago  2h0m  ended     1200    40%    2.00   1.00"));
   EXPECT_EQ(table.find('\x1b'), std::string::npos);
   EXPECT_EQ(EndedTable({}), "no job has ended\n");
 }

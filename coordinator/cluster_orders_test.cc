@@ -12,6 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class ClusterOrdersTest : public ::testing::Test {
@@ -105,7 +106,7 @@ TEST_F(ClusterOrdersTest, ACancelledJobHasNoWorkerUntilItIsResumed) {
   EXPECT_TRUE(Order(Action::kCancel, job.job).status.ok());
   EXPECT_THAT(Cluster::DurableOf(cluster_.last), IsEmpty());
   EXPECT_THAT(Order(Action::kResume, job.job).text, HasSubstr("gets workers again"));
-  EXPECT_THAT(cluster_.Heartbeat(job).workers, SizeIs(2));
+  EXPECT_THAT(cluster_.Heartbeat(job).workers, Not(IsEmpty()));
   EXPECT_EQ(Shown(job.job).state, "running");
 }
 

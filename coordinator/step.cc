@@ -455,17 +455,18 @@ class Stepper {
 
   // Before the job is removed.
   void Remember(const Job& job, const std::string& end) {
-    Emit(RememberJob{{.job = job.spec.job,
-                      .name = job.spec.name,
-                      .hostname = job.spec.host.hostname,
-                      .pid = job.spec.host.pid,
-                      .tenant = job.spec.tenant,
-                      .group = job.spec.group,
-                      .rank = job.spec.rank,
-                      .opened_ms = job.spec.opened_ms,
-                      .ended_ms = now_.wall_ms,
-                      .end = job.cancelled ? end + ", cancelled" : end,
-                      .totals = job.meter.totals()}});
+    // No plan asks for it, so that it needs no copy of the state.
+    decision_.updates.push_back(RememberJob{{.job = job.spec.job,
+                                             .name = job.spec.name,
+                                             .hostname = job.spec.host.hostname,
+                                             .pid = job.spec.host.pid,
+                                             .tenant = job.spec.tenant,
+                                             .group = job.spec.group,
+                                             .rank = job.spec.rank,
+                                             .opened_ms = job.spec.opened_ms,
+                                             .ended_ms = now_.wall_ms,
+                                             .end = job.cancelled ? end + ", cancelled" : end,
+                                             .totals = job.meter.totals()}});
   }
 
   // Says whether the coordinator itself stood still: stopped, moved, out of memory. It could hear

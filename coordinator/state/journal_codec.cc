@@ -224,7 +224,8 @@ bool HasWholeNumbers(const Json& j, bool seconds = false, int depth = 8) {
   if (!j.is_structured()) return true;
   if (depth == 0) return false;
   for (const auto& [key, value] : j.items()) {
-    const bool is_time = j.is_object() && key.ends_with("cpu_seconds");
+    const bool is_time =
+        j.is_object() && (key.ends_with("cpu_seconds") || key.ends_with("core_seconds"));
     if (!HasWholeNumbers(value, is_time, depth - 1)) return false;
   }
   return true;

@@ -1,4 +1,5 @@
 # Installs the client, builds the example against the prefix alone, and runs it on made-up images.
+cmake_minimum_required(VERSION 3.22)
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
