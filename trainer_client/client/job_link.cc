@@ -63,6 +63,7 @@ void JobLink::Reconnect(const std::string& endpoint, std::shared_ptr<void> forme
 void JobLink::Shutdown() {
   if (closed_) return;
   closed_ = true;
+  if (socket_) SendHeartbeat();  // what the job had since the last one
   for (const auto& [id, session] : sessions_) session->Shutdown();
   if (socket_ && job_.valid()) Send(wire::CloseJob{job_, setup_.token});
   sessions_.clear();
@@ -156,6 +157,7 @@ void JobLink::CloseSession(SessionId session) {
   opening_.erase(session);
   const auto at = sessions_.find(session);
   if (at == sessions_.end()) return;
+  SendHeartbeat();  // what the session had since the last one
   at->second->Shutdown();
   sessions_.erase(at);
   leased_alone_.erase(session);

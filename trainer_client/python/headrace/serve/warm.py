@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..capture import NativePlan, Served, StaysLocal
-from ..errors import Unsupported
 from ..service import service
 from ..service.report import print_line
 from .loader_state import LoaderState
-from .served import await_served, session_key
+from .served import session_key
 
 _LOOK_S = 0.25
 _SAY_S = 5.0
@@ -53,10 +52,7 @@ def warm_and_end(
     window = (loader.prefetch_factor or 2) * max(1, loader.num_workers)
     session = state.open_session(captured, session_key(loader, captured, window))
     try:
-        await_served(session)
         end = _wait(captured.name, clock)
-    except Unsupported as error:
-        raise SystemExit(f"headrace: {captured.name} cannot be warmed: {error}") from None
     finally:
         session.close()
     raise SystemExit(end)
@@ -78,8 +74,9 @@ def _wait(name: str, clock: Callable[[], float]) -> str | None:
             return None
         if state == "stuck":
             return (
-                f"headrace: {name} is not filled any further: {_amount(seen)}, {seen['phase'] or 'not known'}; "
-                "`headrace datasets` says who has the room, and `headrace workers` who serves"
+                f"headrace: {name} is not filled any further: {_amount(seen)}, "
+                f"{seen['phase'] or 'not known'}; `headrace datasets` says who has the room, and "
+                "`headrace workers` who is unfit"
             )
         if clock() >= say_at:
             say_at = clock() + _SAY_S
@@ -88,4 +85,6 @@ def _wait(name: str, clock: Callable[[], float]) -> str | None:
 
 
 def _amount(seen: dict[str, Any]) -> str:
-    return f"{seen['entries']:,} of {seen['rows']:,} samples, {seen['bytes'] / 1e9:.2f} GB"
+    large = seen["bytes"] >= 1e9
+    size = f"{seen['bytes'] / 1e9:.1f} GB" if large else f"{seen['bytes'] / 1e6:.1f} MB"
+    return f"{seen['entries']:,} of {seen['rows']:,} samples, {size}"
