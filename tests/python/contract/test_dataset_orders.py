@@ -88,10 +88,14 @@ def order(address: str, *words: str) -> dict:
 
 ONE_EPOCH = """
     import sys
+    import numpy
+    from PIL import Image
     from support.pipelines import train_v1
     from torch.utils.data import DataLoader
     from torchvision import datasets, transforms
-    odd = [transforms.Lambda(lambda image: image)] if sys.argv[2] == "odd" else []
+    def mirrored(image):
+        return Image.fromarray(numpy.asarray(image)[:, ::-1].copy())
+    odd = [transforms.Lambda(mirrored)] if sys.argv[2] == "odd" else []
     chain = transforms.Compose([*odd, *train_v1().transforms])
     data = datasets.ImageFolder(sys.argv[1], chain)
     print("batches", sum(1 for _ in DataLoader(data, 2, num_workers=1)))
