@@ -120,7 +120,7 @@ def test_a_cancelled_job_goes_on_without_workers_and_is_remembered(photos, tmp_p
         assert sum(past["totals"]["stall_seconds"].values()) > 0
         assert jobs(address, "show", number) == past
         page = headrace("jobs", "show", number, "--coordinator", address).stdout
-        assert "36 samples; waited" in page
+        assert "samples; waited" in page
         assert " ago " in headrace("jobs", "--all", "--coordinator", address).stdout
     refused(headrace("jobs", "cancel", "99", "--coordinator", free_address()), "does not answer")
 
