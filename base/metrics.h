@@ -145,7 +145,9 @@
   X(u64, sent_bytes_per_sample, 23, kBytes, kGauge, "",                                         \
     "of batches of its workers, as far as they cross a network; 0: not known")                  \
   X(u64, link_bytes_per_second_share, 24, kPerSecond, kGauge, "",                               \
-    "what the links of hosts leave for its batches; 0: no limit is known")
+    "what the links of hosts leave for its batches; 0: no limit is known")                      \
+  X(u32, granted_local_millicores, 27, kMillicores, kGauge, "",                                 \
+    "of the granted cores, those of workers that its own host started for it")
 
 // What a job had and used since it began, in all its loaders: fields of JobTotals. Rows named stall_CAUSE_ns are one
 // metric with a label for the cause.

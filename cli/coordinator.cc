@@ -17,6 +17,7 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/page_source.h"
 #include "cli/private_directory.h"
 #include "cli/signals.h"
 #include "cli/tenants.h"
@@ -59,7 +60,7 @@ struct Options {
   bool embedded = false;
   std::string directory;
   std::int64_t parent_pid = 0;
-  std::string http_address, http_token_file;
+  std::string http_address, http_token_file, http_admin_token_file;
 };
 
 // Threads of one worker: an equal part of all local workers' threads, rounded up so that each CPU
@@ -127,17 +128,19 @@ Result<GivenSettings> SettingsOf(const coordinator::PoolDescriptor& pool, bool e
   return settings;
 }
 
-Result<std::unique_ptr<web::StatusServer>> ServeStatus(
-    net::Reactor& reactor, const Options& options, const coordinator::Coordinator& coordinator) {
+Result<std::unique_ptr<web::StatusServer>> ServeStatus(net::Reactor& reactor,
+                                                       const Options& options,
+                                                       coordinator::Coordinator& coordinator) {
   web::StatusSource source;
   source.metrics = [&coordinator]() -> std::function<std::string()> {
     return [now = coordinator.Describe()] { return web::MetricsText(now); };
   };
   source.not_ready = [] { return std::string(); };  // it serves once it listens
+  source.page = PageOf(coordinator, options.policy, options.http_admin_token_file);
   HR_TRY(auto server,
          web::StatusServer::Start(reactor, {options.http_address, options.http_token_file},
                                   std::move(source)));
-  LogInfo("metrics and health at http://" + server->address());
+  LogInfo("page, metrics and health at http://" + server->address());
   return server;
 }
 
@@ -385,7 +388,15 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       ->add_option("--dir", options->directory,
                    "Private directory of the sockets; with --embedded removed at the end")
       ->type_name("DIR");
-  AddHttp(*command, options->http_address, options->http_token_file);
+  AddHttp(*command, options->http_address, options->http_token_file,
+          "Serve a page for people, /metrics for Prometheus, /healthz and /readyz there [default: "
+          "nowhere]");
+  command
+      ->add_option(
+          "--http-admin-token-file", options->http_admin_token_file,
+          "File with a word; whoever has it may give orders on the page [default: it is for "
+          "reading]")
+      ->type_name("FILE");
   AddParentPid(*command, options->parent_pid);
   command->footer(
       "Examples:\n"

@@ -68,11 +68,9 @@ void AddInsecure(CLI::App& command, bool& insecure) {
                    "code here and in the training programs");
 }
 
-void AddHttp(CLI::App& command, std::string& address, std::string& token_file) {
-  command
-      .add_option("--http", address,
-                  "Serve /metrics for Prometheus, /healthz and /readyz there [default: nowhere]")
-      ->type_name("HOST:PORT");
+void AddHttp(CLI::App& command, std::string& address, std::string& token_file,
+             const std::string& help) {
+  command.add_option("--http", address, help)->type_name("HOST:PORT");
   command
       .add_option("--http-token-file", token_file,
                   "File with a word that each of these requests must bring; wanted where other "

@@ -51,8 +51,10 @@ void AddKeys(CLI::App& command);
 void AddQuota(CLI::App& command, Quota& quota);
 // Adds --insecure for a server.
 void AddInsecure(CLI::App& command, bool& insecure);
-// Adds --http and --http-token-file, for web::HttpOptions.
-void AddHttp(CLI::App& command, std::string& address, std::string& token_file);
+// Adds --http, with its help, and --http-token-file, for web::HttpOptions.
+void AddHttp(CLI::App& command, std::string& address, std::string& token_file,
+             const std::string& help =
+                 "Serve /metrics for Prometheus, /healthz and /readyz there [default: nowhere]");
 void AddParentPid(CLI::App& command, std::int64_t& pid);
 // Adds --stage-memory and the other limits of Python stages, --allow-root and --allow-endpoint; see
 // dataworker::WorkerOptions.

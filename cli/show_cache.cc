@@ -6,6 +6,7 @@
 #include "base/plain_text.h"
 #include "cli/dataset_orders.h"
 #include "cli/show.h"
+#include "cli/show_objects.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -136,6 +137,33 @@ std::string DatasetsTable(const wire::ClusterStatus& now) {
   return table.Text();
 }
 
+Json DatasetObject(const wire::DatasetStatus& dataset) {
+  Json jobs = Json::array();
+  for (const JobId job : dataset.jobs) jobs.push_back(job.value);
+  return {{"dataset", HexText(dataset.dataset)},
+          {"name", dataset.name},
+          {"samples", dataset.rows},
+          {"bytes", dataset.bytes},
+          {"cached_bytes", CachedBytes(dataset)},
+          {"quota_bytes", QuotaBytes(dataset)},
+          {"tenant", dataset.tenant},
+          {"pinned", dataset.pinned},
+          {"pinned_bytes", dataset.pinned_bytes},
+          {"warm", dataset.warm},
+          {"workers_to_drop_it", dataset.dropping},
+          {"form", dataset.form},
+          {"phase", dataset.phase},
+          {"hit_share", dataset.hit_share},
+          {"hit_share_when_full", dataset.hit_when_full},
+          {"duplicate_share", dataset.duplicate_share},
+          {"duplicate_share_error", dataset.duplicate_share_error},
+          {"sampled_entries", dataset.sampled_entries},
+          {"replica_bytes", dataset.replica_bytes},
+          {"replica_entries", dataset.replica_entries},
+          {"replica_hits", dataset.replica_hits},
+          {"jobs", std::move(jobs)}};
+}
+
 std::string CacheJson(const wire::ClusterStatus& now) {
   Json workers = Json::array();
   for (const wire::WorkerStatus& worker : now.workers) {
@@ -172,32 +200,8 @@ std::string CacheJson(const wire::ClusterStatus& now) {
 
 std::string DatasetsJson(const wire::ClusterStatus& now) {
   Json datasets = Json::array();
-  for (const wire::DatasetStatus& dataset : now.datasets) {
-    Json jobs = Json::array();
-    for (const JobId job : dataset.jobs) jobs.push_back(job.value);
-    datasets.push_back({{"dataset", HexText(dataset.dataset)},
-                        {"name", dataset.name},
-                        {"samples", dataset.rows},
-                        {"bytes", dataset.bytes},
-                        {"cached_bytes", CachedBytes(dataset)},
-                        {"quota_bytes", QuotaBytes(dataset)},
-                        {"tenant", dataset.tenant},
-                        {"pinned", dataset.pinned},
-                        {"pinned_bytes", dataset.pinned_bytes},
-                        {"warm", dataset.warm},
-                        {"workers_to_drop_it", dataset.dropping},
-                        {"form", dataset.form},
-                        {"phase", dataset.phase},
-                        {"hit_share", dataset.hit_share},
-                        {"hit_share_when_full", dataset.hit_when_full},
-                        {"duplicate_share", dataset.duplicate_share},
-                        {"duplicate_share_error", dataset.duplicate_share_error},
-                        {"sampled_entries", dataset.sampled_entries},
-                        {"replica_bytes", dataset.replica_bytes},
-                        {"replica_entries", dataset.replica_entries},
-                        {"replica_hits", dataset.replica_hits},
-                        {"jobs", std::move(jobs)}});
-  }
+  for (const wire::DatasetStatus& dataset : now.datasets)
+    datasets.push_back(DatasetObject(dataset));
   return Dump(now, "datasets", std::move(datasets));
 }
 

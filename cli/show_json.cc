@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/show.h"
+#include "cli/show_objects.h"
 
 namespace headrace::cli {
 namespace {
@@ -25,12 +26,6 @@ void AddMetrics(const T& numbers, Json& to) {
     to[ShownName(metric)] =
         whole ? Json(value) : Json(ShownValue(metric, static_cast<double>(value)));
   });
-}
-
-Json Cluster(const wire::ClusterStatus& now) {
-  Json json = {{"version", now.version}, {"wall_ms", now.wall_ms}};
-  AddMetrics(now, json);
-  return json;
 }
 
 Json Session(const wire::SessionLoad& load) {
@@ -94,7 +89,15 @@ std::uint64_t BudgetOf(const wire::WorkerInfo& worker, const std::string& tier) 
   return named == worker.tiers.end() ? 0 : named->bytes;
 }
 
-Json JobOf(const wire::JobStatus& job) {
+}  // namespace
+
+Json ClusterObject(const wire::ClusterStatus& now) {
+  Json json = {{"version", now.version}, {"wall_ms", now.wall_ms}};
+  AddMetrics(now, json);
+  return json;
+}
+
+Json JobObject(const wire::JobStatus& job) {
   Json sessions = Json::array();
   for (const wire::SessionLoad& load : job.sessions) sessions.push_back(Session(load));
   Json workers = Json::array();
@@ -134,12 +137,10 @@ Json JobOf(const wire::JobStatus& job) {
   return entry;
 }
 
-}  // namespace
-
 std::string JobsJson(const wire::ClusterStatus& now) {
   Json jobs = Json::array();
-  for (const wire::JobStatus& job : now.jobs) jobs.push_back(JobOf(job));
-  Json all = Cluster(now);
+  for (const wire::JobStatus& job : now.jobs) jobs.push_back(JobObject(job));
+  Json all = ClusterObject(now);
   all["jobs"] = std::move(jobs);
   if (!now.ended.empty()) {
     Json ended = Json::array();
@@ -151,49 +152,51 @@ std::string JobsJson(const wire::ClusterStatus& now) {
 
 Result<std::string> JobJson(const wire::ClusterStatus& now, JobId id) {
   const auto job = std::ranges::find(now.jobs, id, &wire::JobStatus::job);
-  if (job != now.jobs.end()) return Dump(JobOf(*job));
+  if (job != now.jobs.end()) return Dump(JobObject(*job));
   const auto ended = std::ranges::find(now.ended, id, &wire::EndedJob::job);
   if (ended != now.ended.end()) return Dump(Ended(*ended));
   return NotFound("no job " + std::to_string(id.value) + "; `headrace jobs --all` lists them");
 }
 
+Json WorkerObject(const wire::WorkerStatus& worker) {
+  const wire::WorkerHeartbeat& last = worker.last;
+  Json jobs = Json::array();
+  for (const JobId id : last.jobs) jobs.push_back(id.value);
+  Json entry = {{"worker", worker.info.worker.value},
+                {"hostname", worker.info.host.hostname},
+                {"pid", worker.info.host.pid},
+                {"state", worker.state},
+                {"version", worker.info.version},
+                {"cores", worker.info.usable_cores()},
+                {"link_bytes_per_second", worker.info.link_bytes_per_second},
+                {"rack", worker.info.rack},
+                {"member", worker.info.member},
+                {"local", worker.info.local},
+                {"endpoints", worker.info.endpoints},
+                {"jobs", std::move(jobs)}};
+  AddMetrics(last, entry);
+  Json tiers = Json::array();
+  for (const wire::TierUse& tier : last.tiers) {
+    tiers.push_back({{"tier", tier.tier},
+                     {"budget_bytes", BudgetOf(worker.info, tier.tier)},
+                     {"bytes", tier.bytes},
+                     {"entries", tier.entries},
+                     {"hits", tier.hits},
+                     {"misses", tier.misses}});
+  }
+  entry["cache_tiers"] = std::move(tiers);
+  entry["silent_ms"] = worker.silent_ms;
+  entry["reason"] = worker.reason;
+  Json slow_for = Json::array();
+  for (const JobId id : worker.slow_for) slow_for.push_back(id.value);
+  entry["slow_for"] = std::move(slow_for);
+  return entry;
+}
+
 std::string WorkersJson(const wire::ClusterStatus& now) {
   Json workers = Json::array();
-  for (const wire::WorkerStatus& worker : now.workers) {
-    const wire::WorkerHeartbeat& last = worker.last;
-    Json jobs = Json::array();
-    for (const JobId id : last.jobs) jobs.push_back(id.value);
-    Json entry = {{"worker", worker.info.worker.value},
-                  {"hostname", worker.info.host.hostname},
-                  {"pid", worker.info.host.pid},
-                  {"state", worker.state},
-                  {"version", worker.info.version},
-                  {"cores", worker.info.usable_cores()},
-                  {"link_bytes_per_second", worker.info.link_bytes_per_second},
-                  {"rack", worker.info.rack},
-                  {"member", worker.info.member},
-                  {"local", worker.info.local},
-                  {"endpoints", worker.info.endpoints},
-                  {"jobs", std::move(jobs)}};
-    AddMetrics(last, entry);
-    Json tiers = Json::array();
-    for (const wire::TierUse& tier : last.tiers) {
-      tiers.push_back({{"tier", tier.tier},
-                       {"budget_bytes", BudgetOf(worker.info, tier.tier)},
-                       {"bytes", tier.bytes},
-                       {"entries", tier.entries},
-                       {"hits", tier.hits},
-                       {"misses", tier.misses}});
-    }
-    entry["cache_tiers"] = std::move(tiers);
-    entry["silent_ms"] = worker.silent_ms;
-    entry["reason"] = worker.reason;
-    Json slow_for = Json::array();
-    for (const JobId id : worker.slow_for) slow_for.push_back(id.value);
-    entry["slow_for"] = std::move(slow_for);
-    workers.push_back(std::move(entry));
-  }
-  Json all = Cluster(now);
+  for (const wire::WorkerStatus& worker : now.workers) workers.push_back(WorkerObject(worker));
+  Json all = ClusterObject(now);
   all["workers"] = std::move(workers);
   return Dump(all);
 }

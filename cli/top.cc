@@ -1,7 +1,9 @@
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -14,6 +16,7 @@
 #include "cli/query.h"
 #include "cli/show.h"
 #include "cli/signals.h"
+#include "cli/top_screen.h"
 #include "net/reactor.h"
 
 namespace headrace::cli {
@@ -45,11 +48,41 @@ class RawKeys {
   bool active_ = false;
 };
 
-// Clears the screen first, so that a shorter page leaves nothing of the last page.
-void Paint(const std::string& page) {
-  std::fputs(("\x1b[H\x1b[2J" + page + "\n(refreshed each second; q quits)\n").c_str(), stdout);
-  std::fflush(stdout);
-}
+// The terminal's other screen, while it lives: what was on the screen before is there again at the end.
+class OtherScreen {
+ public:
+  OtherScreen() : active_(::isatty(STDOUT_FILENO) != 0) {
+    if (active_) Write("\x1b[?1049h\x1b[?25l");
+  }
+  OtherScreen(const OtherScreen&) = delete;
+  OtherScreen& operator=(const OtherScreen&) = delete;
+  ~OtherScreen() {
+    if (active_) Write("\x1b[?25h\x1b[?1049l");
+  }
+  [[nodiscard]] bool active() const { return active_; }
+
+  // Line by line over what is there, so that nothing flickers.
+  static void Paint(std::string page) {
+    for (std::size_t at = 0; (at = page.find('\n', at)) != std::string::npos; at += 5) {
+      page.replace(at, 1, "\x1b[K\r\n");
+    }
+    Write("\x1b[H" + page + "\x1b[K\x1b[J");
+  }
+  [[nodiscard]] static TopScreen::Size Size() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
+      return {};
+    }
+    return {size.ws_col, size.ws_row};
+  }
+
+ private:
+  static void Write(const std::string& text) {
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+  const bool active_;
+};
 
 int Live(const std::string& address) {
   auto signals = StopSignals::Block();
@@ -57,31 +90,54 @@ int Live(const std::string& address) {
   auto reactor = MakeQueryReactor("hr-top", address);
   if (!reactor.ok()) return Fail(reactor.status());
   net::Reactor& loop = **reactor;
-  std::optional<wire::ClusterStatus> before;
+  std::optional<wire::ClusterStatus> before, now;
   Status ended;
+  TopScreen screen;
+  std::optional<OtherScreen> terminal(std::in_place);
+  const auto paint = [&] {
+    if (!now) return;
+    const wire::ClusterStatus* const old = before ? &*before : nullptr;
+    if (terminal->active()) {
+      OtherScreen::Paint(screen.Paint(address, *now, old, OtherScreen::Size()));
+    } else {
+      std::fputs((TopPage(address, *now, old) + "\n").c_str(), stdout);
+      std::fflush(stdout);
+    }
+  };
   auto poller = StatusPoller::Make(loop, address, [&](Result<wire::ClusterStatus> answer) {
     if (!answer.ok()) {
       ended = answer.status();
       loop.Stop();
       return;
     }
-    Paint(TopPage(address, *answer, before ? &*before : nullptr));
-    before = std::move(answer).value();
+    before = std::move(now);
+    now = std::move(answer).value();
+    paint();
   });
-  if (!poller.ok()) return Fail(poller.status());
+  if (!poller.ok()) {
+    terminal.reset();
+    return Fail(poller.status());
+  }
   const RawKeys keys;
   if (keys.active()) {
     loop.WatchFd(STDIN_FILENO, [&] {
-      char key = 0;
-      const ssize_t got = ::read(STDIN_FILENO, &key, 1);
+      std::array<char, 64> typed{};
+      const ssize_t got = ::read(STDIN_FILENO, typed.data(), typed.size());
       if (got <= 0) loop.UnwatchFd(STDIN_FILENO);
-      if (got == 1 && (key == 'q' || key == 'Q')) loop.Stop();
+      for (ssize_t i = 0; i < got; ++i) {
+        // An arrow comes as three characters, of which the last ones are keys of ours.
+        if (typed[static_cast<std::size_t>(i)] == '\x1b') break;
+        if (!screen.Key(typed[static_cast<std::size_t>(i)])) return loop.Stop();
+      }
+      paint();
     });
   }
   loop.WatchFd(signals->fd(), [&] { loop.Stop(); });
   (*poller)->Ask(kQueryTimeout);
   loop.AddTimer(std::chrono::seconds(1), [&] { (*poller)->Ask(kQueryTimeout); });
-  if (Status s = loop.Run(); !s.ok()) return Fail(s);
+  const Status ran = loop.Run();
+  terminal.reset();  // an error is said on the screen that stays
+  if (!ran.ok()) return Fail(ran);
   return ended.ok() ? 0 : Fail(ended);
 }
 
@@ -102,8 +158,9 @@ int Top(const Options& options) {
 
 void AddTop(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("top", "Watch jobs and workers, refreshed each second; q quits");
+  CLI::App* command = app.add_subcommand("top",
+                                         "Watch jobs and workers, refreshed each second; q quits, "
+                                         "and its last line names the other keys");
   AddCoordinatorAddress(*command, options->coordinator);
   command->add_flag("--once", options->once, "Print one page and end");
   command->footer("Example:\n  headrace top --coordinator tcp://head:7070");

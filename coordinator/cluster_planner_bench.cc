@@ -110,6 +110,23 @@ void Decide(benchmark::State& bench, const std::string& policy) {
       benchmark::Counter(static_cast<double>(changed), benchmark::Counter::kAvgIterations);
 }
 
+// What `headrace top` and the page ask for each second, after some periods of planning.
+void Describe(benchmark::State& bench) {
+  Cluster cluster("utilization", static_cast<int>(bench.range(0)), static_cast<int>(bench.range(1)),
+                  0);
+  SteadyTime now{};
+  for (int period = 0; period < 3; ++period) {
+    now += std::chrono::seconds(1);
+    cluster.Period(now);
+    for (const Update& update : Step(cluster.rules, cluster.state, Tick{}, {now, 0, 0}).updates) {
+      cluster.Apply(update);
+    }
+  }
+  for (auto _ : bench) {
+    benchmark::DoNotOptimize(DescribeCluster(cluster.rules, cluster.state, {}, {now, 0, 0}));
+  }
+}
+
 // A policy alone, with 1,000 admitted jobs of a given number of priorities: its cost must not grow
 // with them.
 void DividePriorities(benchmark::State& bench, const std::string& name) {
@@ -182,6 +199,7 @@ BENCHMARK_CAPTURE(DivideWaiting, utilization, "utilization")
     ->Args({5000, 1})
     ->Unit(benchmark::kMillisecond);
 
+BENCHMARK(Describe)->Args({1000, 10'000})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Decide, fifo, "fifo")->Args({1000, 10'000, 0})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Decide, sjf, "sjf")->Args({1000, 10'000, 0})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Decide, max_min_fair, "max_min_fair")

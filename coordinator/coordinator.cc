@@ -29,6 +29,9 @@ constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
 constexpr std::size_t kMostUnsentBytes = std::size_t{256} << 20;
 constexpr auto kComplainEvery = std::chrono::seconds(1);
 
+// Who orders from inside of this process. No socket has such a peer: ZeroMQ's names are not empty.
+constexpr const char* kOwnPeer = "";
+
 // Heartbeats after which an unneeded member of a pool is drained.
 constexpr int kIdlePeriods = 60;
 
@@ -120,6 +123,8 @@ class CoordinatorImpl final : public Coordinator {
     return DescribeCluster(rules_, state_, {}, ThisMoment());
   }
 
+  [[nodiscard]] PoolReport DescribePool() const override { return keeper_.Describe(); }
+
   Status Drain(WorkerId worker) override {
     if (!state_.FindWorker(worker)) {
       return NotFound("no worker " + std::to_string(worker.value) + " here");
@@ -127,6 +132,14 @@ class CoordinatorImpl final : public Coordinator {
     HR_RETURN_IF_ERROR(keeper_.Drain(worker));
     Dispatch(coordinator::Drain{worker});
     return Status::Ok();
+  }
+
+  void Order(const wire::ClusterOrder& order,
+             std::function<void(wire::ClusterOrdered)> answer) override {
+    wire::ClusterOrder numbered = order;
+    numbered.request = ++own_orders_;
+    waiting_orders_[own_orders_] = std::move(answer);
+    Dispatch(PeerMessage{kOwnPeer, std::move(numbered)});
   }
 
   void Stop() override {
@@ -314,8 +327,16 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   void Send(const Outgoing& message) {
+    if (message.peer == kOwnPeer) return TellOwn(message.body);
     // If a peer is gone or does not read, its silence will be noticed.
     if (Status s = socket_->Send(message.peer, message.body); !s.ok()) LogDebug(s.ToString());
+  }
+
+  void TellOwn(const wire::Body& body) {
+    const auto* done = std::get_if<wire::ClusterOrdered>(&body);
+    const auto waiting =
+        done ? waiting_orders_.extract(done->request) : decltype(waiting_orders_)::node_type();
+    if (waiting) waiting.mapped()(*done);
   }
 
   void Verify(WorkerId id) {
@@ -343,6 +364,9 @@ class CoordinatorImpl final : public Coordinator {
   std::map<JobId, std::string> consumers_;   // peers
   std::map<WorkerId, std::string> workers_;  // peers
   HeldAnswers held_;
+  // Orders that came by the page, and whom to tell.
+  std::uint64_t own_orders_ = 0;
+  std::map<std::uint64_t, std::function<void(wire::ClusterOrdered)>> waiting_orders_;
   SteadyTime last_complaint_;
   PoolKeeper keeper_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // posts check that this still exists

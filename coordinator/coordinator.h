@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "coordinator/pool/core/pool.h"
 #include "coordinator/pool/core/pool_watch.h"
+#include "coordinator/pool_report.h"
 #include "coordinator/state/journal.h"
 #include "coordinator/step.h"
 #include "net/reactor.h"
@@ -84,9 +85,14 @@ class Coordinator {
   [[nodiscard]] virtual const State& state() const = 0;
   // What `headrace top` shows of it.
   [[nodiscard]] virtual wire::ClusterStatus Describe() const = 0;
+  [[nodiscard]] virtual PoolReport DescribePool() const = 0;
   // Lets the worker finish what it was asked and leave. The pool does not replace it. kNotFound: no
   // such worker.
   virtual Status Drain(WorkerId worker) = 0;
+  // As if the order had come from an admin: calls back once what it did is durable, on the reactor's thread, or
+  // never if the coordinator ends first.
+  virtual void Order(const wire::ClusterOrder& order,
+                     std::function<void(wire::ClusterOrdered)> answer) = 0;
   // Ends the pool's workers and the journal. Idempotent.
   virtual void Stop() = 0;
 };

@@ -23,7 +23,7 @@ namespace {
 constexpr std::ptrdiff_t kFewBad = 3;
 
 // `whole`: of a job that somebody looks at alone.
-wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
+wire::JobStatus Describe(const PlanRules& rules, const State& state, const Job& job, bool whole,
                          const std::map<std::uint64_t, DatasetView>& datasets,
                          const JobNetwork& network) {
   wire::JobStatus status;
@@ -63,6 +63,9 @@ wire::JobStatus Describe(const PlanRules& rules, const Job& job, bool whole,
       static_cast<std::uint32_t>(std::min(1000 * job.meter.demand().cores, 4e9));
   for (const auto& [id, grant] : job.grants) {
     status.granted_millicores += grant.millicores;
+    const Worker* worker = state.FindWorker(id);
+    if (worker != nullptr && worker->info.local)
+      status.granted_local_millicores += grant.millicores;
     status.cache_bytes_granted += grant.cache_bytes;
     status.source_bytes_per_second_limit += grant.source_bytes_per_second;
   }
@@ -150,7 +153,7 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   const auto datasets = ViewDatasets(state);
   const LinkShares links(state);
   for (const auto& [id, job] : state.jobs()) {
-    status.jobs.push_back(Describe(rules.plan, job, whole(job), datasets, links.Of(id)));
+    status.jobs.push_back(Describe(rules.plan, state, job, whole(job), datasets, links.Of(id)));
   }
   AddPrices(rules.plan, state, status);
   status.datasets = DescribeDatasets(state, datasets);

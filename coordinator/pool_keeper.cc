@@ -58,7 +58,9 @@ void PoolKeeper::Tell(const Update& update, const State& state) {
 std::vector<WorkerId> PoolKeeper::Resize(const State& state, double demand_cores) {
   if (std::max(options_.least, options_.most) <= 0 || !pool_->ready()) return {};
   std::set<WorkerId> members;
-  const std::int32_t change = sizer_.Observe(View(state, demand_cores, members), Now());
+  const PoolView view = View(state, demand_cores, members);
+  const std::int32_t change = sizer_.Observe(view, Now());
+  wanted_ = view.members + change;
   if (change > 0 && growth_.MayTry(Now())) {
     if (Status taken_on = pool_->Grow(change); !taken_on.ok()) Complain(taken_on);
   }
@@ -103,6 +105,15 @@ void PoolKeeper::Look() {
   if (!verdict.news.empty()) LogInfo(verdict.news);
   for (const Status& failure : verdict.failures) Complain(failure);
   for (const std::string& handle : verdict.kill) Kill(handle, kGrace);
+}
+
+PoolReport PoolKeeper::Describe() const {
+  if (!pool_) return {};
+  return {.name = std::string(pool_->name()),
+          .least = options_.least,
+          .most = options_.most,
+          .wanted = wanted_,
+          .members = pool_->List()};
 }
 
 Status PoolKeeper::Drain(WorkerId worker) {

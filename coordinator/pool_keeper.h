@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "coordinator/pool/core/pool.h"
 #include "coordinator/pool/core/pool_watch.h"
+#include "coordinator/pool_report.h"
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
 #include "coordinator/state/state.h"
@@ -44,6 +45,7 @@ class PoolKeeper {
   // To be called each control period.
   void Look();
 
+  [[nodiscard]] PoolReport Describe() const;
   // As Pool's. Drain: Ok for a worker that is not the pool's, too.
   Status Drain(WorkerId worker);
   [[nodiscard]] std::optional<bool> Alive(WorkerId worker) const;
@@ -60,6 +62,7 @@ class PoolKeeper {
   net::Reactor& reactor_;
   const Options options_;
   std::unique_ptr<Pool> pool_;
+  std::int32_t wanted_ = 0;  // members, by the last Resize
   PoolSizer sizer_;
   PoolGrowth growth_;
   PoolWatch watch_;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -22,11 +23,13 @@
 namespace headrace::web {
 namespace {
 
-// Each may hold a page that its peer does not read: 30 MB of a coordinator with 10,000 workers.
-constexpr unsigned kMostConnections = 16;
-constexpr unsigned kMostOfOneAddress = 8;
+// A browser has up to six, one of which is a stream.
+constexpr unsigned kMostConnections = 40;
+constexpr unsigned kMostOfOneAddress = 20;
+// Of answers that their peers have not read: /metrics of a coordinator with 10,000 workers has 30 MB.
+constexpr std::size_t kMostUnread = std::size_t{256} << 20;
+constexpr std::size_t kStreamBlock = std::size_t{32} << 10;
 constexpr std::size_t kMostOfRequest = std::size_t{16} << 10;
-constexpr unsigned kSilence = 10;  // s
 constexpr std::size_t kMostToken = 4096;
 constexpr std::string_view kBearer = "Bearer ";
 
@@ -79,37 +82,56 @@ Result<std::string> PortOf(int listener) {
   return std::to_string(ntohs(port));
 }
 
-// Its first line.
-Result<std::string> ReadToken(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file.valid()) return ErrnoStatus(errno, "token file " + path);
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "token file " + path);
-  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return InvalidArgument("others may read the token file " + path + "; chmod 600 it");
-  }
-  std::array<char, kMostToken> text{};
-  const ssize_t got = ::read(file.get(), text.data(), text.size());
-  if (got < 0) return ErrnoStatus(errno, "token file " + path);
-  std::string token(text.data(), static_cast<std::size_t>(got));
-  token = token.substr(0, token.find_first_of("\r\n"));
-  if (token.empty()) return InvalidArgument("the token file " + path + " is empty");
-  return token;
-}
-
 struct StopDaemon {
   void operator()(MHD_Daemon* daemon) const { ::MHD_stop_daemon(daemon); }
 };
 
+class MicroConnection final : public HttpConnection {
+ public:
+  explicit MicroConnection(MHD_Connection* connection) : connection_(connection) {}
+  void Pause() override { ::MHD_suspend_connection(connection_); }
+  void Resume() override { ::MHD_resume_connection(connection_); }
+
+ private:
+  MHD_Connection* const connection_;
+};
+
+// What microhttpd reads an answer from, until it lets go of it.
+struct Streaming {
+  MicroConnection connection;
+  std::unique_ptr<HttpStream> stream;
+
+  static ssize_t Read(void* self, std::uint64_t /*at*/, char* into, std::size_t most) {
+    auto& own = *static_cast<Streaming*>(self);
+    const auto got = own.stream->Read(own.connection, {into, most});
+    return got ? static_cast<ssize_t>(*got) : ssize_t{MHD_CONTENT_READER_END_OF_STREAM};
+  }
+  static void Free(void* self) { delete static_cast<Streaming*>(self); }
+};
+struct Unread {
+  std::shared_ptr<const std::string> body;
+  std::size_t* total;  // on the server's thread alone
+
+  static void Free(void* self) {
+    const std::unique_ptr<Unread> own(static_cast<Unread*>(self));
+    *own->total -= own->body->size();
+  }
+};
+
+std::string_view HeaderOf(MHD_Connection* connection, const char* name) {
+  const char* const value = ::MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
 class MicroHttpServer final : public HttpServer {
  public:
-  MicroHttpServer(HttpOptions options, std::map<std::string, Page> pages)
-      : options_(std::move(options)), pages_(std::move(pages)) {}
+  MicroHttpServer(HttpOptions options, HttpRoutes routes)
+      : options_(std::move(options)), routes_(std::move(routes)) {}
 
   Status Open() {
     HR_TRY(const Address address, Parse(options_.address));
     if (!options_.token_file.empty()) {
-      HR_RETURN_IF_ERROR(ReadToken(options_.token_file).status());
+      HR_RETURN_IF_ERROR(ReadWord(options_.token_file).status());
     } else if (!net::IsLocalEndpoint("tcp://" + options_.address)) {
       return InvalidArgument(
           "other hosts reach " + options_.address +
@@ -119,11 +141,12 @@ class MicroHttpServer final : public HttpServer {
     HR_TRY(listener_, Listen(address, options_.address));
     HR_TRY(const std::string port, PortOf(listener_.get()));
     daemon_.reset(::MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD, 0, nullptr, nullptr, &OnRequest, this,
-        MHD_OPTION_LISTEN_SOCKET, listener_.get(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, kMostOfOneAddress, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        kMostOfRequest, MHD_OPTION_CONNECTION_TIMEOUT, kSilence, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_EXTERNAL_LOGGER, &Silent, nullptr, MHD_OPTION_END));
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &OnRequest,
+        this, MHD_OPTION_LISTEN_SOCKET, listener_.get(), MHD_OPTION_CONNECTION_LIMIT,
+        kMostConnections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, kMostOfOneAddress,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMostOfRequest, MHD_OPTION_CONNECTION_TIMEOUT,
+        options_.silence_s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_EXTERNAL_LOGGER, &Silent,
+        nullptr, MHD_OPTION_END));
     if (!daemon_) return Unavailable("--http " + options_.address + ": " + std::strerror(errno));
     (void)listener_.release();  // the daemon closes it
     address_ = options_.address.substr(0, options_.address.rfind(':') + 1) + port;
@@ -144,22 +167,26 @@ class MicroHttpServer final : public HttpServer {
       *seen = self;  // the head: a refusal could be sent now, an answer at the end
       return MHD_YES;
     }
-    const HttpAnswer answer = static_cast<MicroHttpServer*>(self)->Answer(connection, path, method);
-    return Send(connection, answer);
+    auto& own = *static_cast<MicroHttpServer*>(self);
+    return own.Send(connection, own.Answer(connection, path, method));
   }
 
-  static MHD_Result Send(MHD_Connection* connection, const HttpAnswer& answer) {
-    MHD_Response* const response = ::MHD_create_response_from_buffer(
-        answer.body.size(), const_cast<char*>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
+  MHD_Result Send(MHD_Connection* connection, HttpAnswer answer) {
+    MHD_Response* response = nullptr;
+    if (answer.stream) {
+      auto* const streaming = new Streaming{MicroConnection(connection), std::move(answer.stream)};
+      response = ::MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kStreamBlock,
+                                                     &Streaming::Read, streaming, &Streaming::Free);
+      if (response == nullptr) Streaming::Free(streaming);
+    } else {
+      response = Whole(answer);
+    }
     if (response == nullptr) return MHD_NO;
     ::MHD_add_response_header(response, "Content-Type", answer.type.c_str());
-    ::MHD_add_response_header(response, "Cache-Control", "no-store");
+    ::MHD_add_response_header(response, "Cache-Control", answer.caching.c_str());
     ::MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (answer.status == MHD_HTTP_UNAUTHORIZED) {
-      ::MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-    }
-    if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-      ::MHD_add_response_header(response, "Allow", "GET, HEAD");
+    for (const auto& [name, value] : answer.headers) {
+      ::MHD_add_response_header(response, name.c_str(), value.c_str());
     }
     const MHD_Result sent =
         ::MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
@@ -167,37 +194,85 @@ class MicroHttpServer final : public HttpServer {
     return sent;
   }
 
-  HttpAnswer Answer(MHD_Connection* connection, std::string_view path, std::string_view method) {
-    if (!MayAsk(connection)) return {MHD_HTTP_UNAUTHORIZED, "a token is wanted\n"};
-    const auto page = pages_.find(std::string(path));
-    if (page == pages_.end()) return {MHD_HTTP_NOT_FOUND, "no such page\n"};
-    if (method != "GET" && method != "HEAD") {
-      return {MHD_HTTP_METHOD_NOT_ALLOWED, "this is for reading\n"};
+  MHD_Response* Whole(HttpAnswer& answer) {
+    if (!answer.shared) answer.shared = std::make_shared<const std::string>(std::move(answer.body));
+    if (unread_ > 0 && unread_ + answer.shared->size() > kMostUnread) {
+      answer = {MHD_HTTP_SERVICE_UNAVAILABLE, "too much is being sent\n"};
+      answer.shared = std::make_shared<const std::string>(std::move(answer.body));
     }
-    return page->second();
+    unread_ += answer.shared->size();
+    auto* const unread = new Unread{answer.shared, &unread_};
+    MHD_Response* const response = ::MHD_create_response_from_buffer_with_free_callback_cls(
+        answer.shared->size(), const_cast<char*>(answer.shared->data()), &Unread::Free, unread);
+    if (response == nullptr) Unread::Free(unread);
+    return response;
+  }
+
+  HttpAnswer Answer(MHD_Connection* connection, std::string_view path, std::string_view method) {
+    HttpRequest request{.path = path, .method = method};
+    const HttpRoute* const route = FindRoute(routes_, path, request.rest);
+    if ((route == nullptr || !route->open) && !MayAsk(connection)) {
+      return {MHD_HTTP_UNAUTHORIZED,
+              "a token is wanted\n",
+              "text/plain; charset=utf-8",
+              {{"WWW-Authenticate", "Bearer"}}};
+    }
+    if (route == nullptr) return {MHD_HTTP_NOT_FOUND, "no such page\n"};
+    const bool reads = method == "GET" || method == "HEAD";
+    const auto& asked = method == "POST" ? route->post : route->answer;
+    if (!asked || !(reads || method == "POST")) {
+      std::string allowed = route->answer ? "GET, HEAD" : "";
+      if (route->post) allowed += allowed.empty() ? "POST" : ", POST";
+      return {MHD_HTTP_METHOD_NOT_ALLOWED,
+              "allowed: " + allowed + "\n",
+              "text/plain; charset=utf-8",
+              {{"Allow", allowed}}};
+    }
+    request.host = HeaderOf(connection, "Host");
+    request.origin = HeaderOf(connection, "Origin");
+    request.fetch_site = HeaderOf(connection, "Sec-Fetch-Site");
+    request.admin = HeaderOf(connection, "X-Headrace-Admin");
+    request.if_none_match = HeaderOf(connection, "If-None-Match");
+    return asked(request);
   }
 
   bool MayAsk(MHD_Connection* connection) const {
     if (options_.token_file.empty()) return true;
-    const char* const given =
-        ::MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
-    if (given == nullptr || !std::string_view(given).starts_with(kBearer)) return false;
-    const Result<std::string> token = ReadToken(options_.token_file);
-    return token.ok() && SameSecret(*token, std::string_view(given).substr(kBearer.size()));
+    const std::string_view given = HeaderOf(connection, "Authorization");
+    if (!given.starts_with(kBearer)) return false;
+    const Result<std::string> token = ReadWord(options_.token_file);
+    return token.ok() && SameSecret(*token, given.substr(kBearer.size()));
   }
 
   const HttpOptions options_;
-  const std::map<std::string, Page> pages_;
+  const HttpRoutes routes_;
   std::string address_;
+  std::size_t unread_ = 0;                          // bytes; on the server's thread
   UniqueFd listener_;                               // until the daemon has it
   std::unique_ptr<MHD_Daemon, StopDaemon> daemon_;  // ends first: its thread uses all else
 };
 
 }  // namespace
 
-Result<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions options,
-                                                      std::map<std::string, Page> pages) {
-  auto server = std::make_unique<MicroHttpServer>(std::move(options), std::move(pages));
+Result<std::string> ReadWord(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.valid()) return ErrnoStatus(errno, "token file " + path);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "token file " + path);
+  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return InvalidArgument("others may read the token file " + path + "; chmod 600 it");
+  }
+  std::array<char, kMostToken> text{};
+  const ssize_t got = ::read(file.get(), text.data(), text.size());
+  if (got < 0) return ErrnoStatus(errno, "token file " + path);
+  std::string word(text.data(), static_cast<std::size_t>(got));
+  word = word.substr(0, word.find_first_of("\r\n"));
+  if (word.empty()) return InvalidArgument("the token file " + path + " is empty");
+  return word;
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions options, HttpRoutes routes) {
+  auto server = std::make_unique<MicroHttpServer>(std::move(options), std::move(routes));
   HR_RETURN_IF_ERROR(server->Open());
   return std::unique_ptr<HttpServer>(std::move(server));
 }

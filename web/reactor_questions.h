@@ -22,6 +22,17 @@ class ReactorQuestions {
   // `patience`, or Close was called; it may still run.
   template <typename T>
   std::optional<T> Ask(std::function<T()> tell, std::chrono::milliseconds patience) {
+    return AskLater<T>([tell = std::move(tell)](const Answer<T>& answer) { answer(tell()); },
+                       patience);
+  }
+
+  // The same, of what the reactor does not know at once: `tell` keeps what it is given, and calls it with the
+  // answer, once, on any thread.
+  template <typename T>
+  using Answer = std::function<void(T)>;
+  template <typename T>
+  std::optional<T> AskLater(std::function<void(const Answer<T>&)> tell,
+                            std::chrono::milliseconds patience) {
     struct Question {
       std::optional<T> answer;
     };
@@ -35,10 +46,11 @@ class ReactorQuestions {
         const std::scoped_lock lock(shared->mutex);
         if (shared->closed) return;  // what `tell` reads may be gone
       }
-      T told = tell();
-      const std::scoped_lock lock(shared->mutex);
-      question->answer = std::move(told);
-      shared->changed.notify_all();
+      tell([question, shared](T told) {
+        const std::scoped_lock lock(shared->mutex);
+        question->answer = std::move(told);
+        shared->changed.notify_all();
+      });
     });
     std::unique_lock lock(shared_->mutex);
     shared_->changed.wait_for(lock, patience,

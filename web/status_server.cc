@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
 namespace headrace::web {
 namespace {
@@ -17,17 +18,25 @@ HttpAnswer Busy() { return {kUnavailableNow, "no answer within 2 s\n"}; }
 Result<std::unique_ptr<StatusServer>> StatusServer::Start(net::Reactor& reactor,
                                                           HttpOptions options,
                                                           StatusSource source) {
+  std::optional<PageSource> page = std::move(source.page);
   std::unique_ptr<StatusServer> made(new StatusServer(reactor, std::move(source)));
   StatusServer* const self = made.get();
-  HR_TRY(made->server_, HttpServer::Start(std::move(options),
-                                          {{"/metrics", [self] { return self->Metrics(); }},
-                                           {"/healthz", [self] { return self->Health(); }},
-                                           {"/readyz", [self] { return self->Readiness(); }}}));
+  HttpRoutes routes;
+  if (page) {
+    HR_TRY(made->page_, StatusPage::Make(reactor, made->questions_, std::move(*page),
+                                         options.address, !options.token_file.empty()));
+    routes = made->page_->Routes();
+  }
+  routes["/metrics"] = {[self](const HttpRequest&) { return self->Metrics(); }};
+  routes["/healthz"] = {[self](const HttpRequest&) { return self->Health(); }};
+  routes["/readyz"] = {[self](const HttpRequest&) { return self->Readiness(); }};
+  HR_TRY(made->server_, HttpServer::Start(std::move(options), std::move(routes)));
   return made;
 }
 
 StatusServer::~StatusServer() {
   questions_.Close();
+  if (page_) page_->Close();
   server_.reset();
 }
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "schemas/wire/control.h"
 #include "web/http_server.h"
 #include "web/reactor_questions.h"
+#include "web/status_page.h"
 
 namespace headrace::web {
 
@@ -20,9 +22,10 @@ struct StatusSource {
   std::function<std::function<std::string()>()> metrics;
   // Whether it does its work; else why not, in a few words. Empty: it does.
   std::function<std::string()> not_ready;
+  std::optional<PageSource> page = {};  // a coordinator's
 };
 
-// /metrics, /healthz and /readyz of a process with a reactor.
+// /metrics, /healthz and /readyz of a process with a reactor, and a coordinator's page (StatusPage).
 //
 //   /metrics   Prometheus' text format
 //   /healthz   200 while the reactor answers within 2 s, else 503: the process should be started again
@@ -31,7 +34,7 @@ struct StatusSource {
 // Made and destroyed on the reactor's thread or while that does not run; the reactor outlives it.
 class StatusServer {
  public:
-  // Errors are HttpServer's.
+  // Errors are HttpServer's and StatusPage's.
   static Result<std::unique_ptr<StatusServer>> Start(net::Reactor& reactor, HttpOptions options,
                                                      StatusSource source);
   ~StatusServer();
@@ -47,7 +50,8 @@ class StatusServer {
 
   const StatusSource source_;
   ReactorQuestions questions_;
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<StatusPage> page_;
+  std::unique_ptr<HttpServer> server_;  // ends first: it calls all else
 };
 
 }  // namespace headrace::web

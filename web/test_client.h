@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // A client for tests of servers.
 namespace headrace::web {
@@ -21,7 +22,8 @@ inline std::size_t Append(char* data, std::size_t size, std::size_t count, void*
 
 // By libcurl: a client that is not ours. Status 0: no answer.
 inline Got Get(const std::string& url, const std::string& authorization = "",
-               const char* method = "GET", const char* body = nullptr) {
+               const char* method = "GET", const char* body = nullptr,
+               const std::vector<std::string>& more_headers = {}) {
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
                                                                  &curl_easy_cleanup);
   Got got;
@@ -38,8 +40,9 @@ inline Got Get(const std::string& url, const std::string& authorization = "",
   curl_slist* headers = nullptr;
   if (!authorization.empty()) {
     headers = curl_slist_append(headers, ("Authorization: " + authorization).c_str());
-    curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers);
   }
+  for (const std::string& each : more_headers) headers = curl_slist_append(headers, each.c_str());
+  curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers);
   curl_easy_perform(curl.get());
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &got.status);
   curl_slist_free_all(headers);

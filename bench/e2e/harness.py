@@ -112,7 +112,13 @@ def _without_place(word: str) -> str:
     return str(pathlib.Path("elsewhere", *path.parts[-3:]))
 
 
-def write_report(name: str, title: str, rows: list[tuple[str, str]], data: dict) -> None:
+def write_report(
+    name: str,
+    title: str,
+    rows: list[tuple[str, str]],
+    data: dict,
+    note: str = "Median [least, greatest] over the pairs of one alternating run.",
+) -> None:
     """bench/report/NAME.{md,json}: a table for people and everything that was measured."""
     words = [os.path.relpath(sys.argv[0], ROOT), *map(_without_place, sys.argv[1:])]
     command = "`.venv/bin/python " + shlex.join(words) + "`"
@@ -129,7 +135,7 @@ def write_report(name: str, title: str, rows: list[tuple[str, str]], data: dict)
             f"Data: {photos['files']} photographs, {photos['mean_kb']:.0f} kB on average.",
             "",
         ]
-    lines += ["Median [least, greatest] over the pairs of one alternating run.", ""]
+    lines += [note, ""]
     lines += ["| figure | value |", "|---|---|"]
     lines += [f"| {label} | {value} |" for label, value in rows]
     REPORTS.mkdir(parents=True, exist_ok=True)

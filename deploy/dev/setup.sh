@@ -25,6 +25,8 @@ debian_packages() {
       echo radosgw ceph-mon ceph-osd ceph-common faketime
       echo swift-proxy swift-object swift-container swift-account
       ;;
+    # Headless, for the page (tests/web): large, so of the full extent alone.
+    browser) echo chromium ;;
     bench) echo libbenchmark-dev libopencv-imgcodecs-dev ;;
     format) echo clang-format ;;
     lint) echo clang-tidy-16 ;; # clang 14 stumbles over the ranges of libstdc++ 12

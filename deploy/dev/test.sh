@@ -83,7 +83,7 @@ cmd_test() {
   esac
   case ${1:-} in
     "" | --sanitizers) setup_and_build test sanitize ;;
-    --full) setup_and_build test servers ;;
+    --full) setup_and_build test servers browser ;;
     *) setup_and_build test ;;
   esac
   if [ "${1:-}" = --sanitizers ]; then
