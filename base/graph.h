@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/export.h"
 #include "base/ids.h"
 #include "base/result.h"
 
@@ -111,7 +112,7 @@ struct SourceLeaf {
 
 // Files of a row: the argument "files" of the source file_groups, and 1 for any other one.
 // kInvalidArgument: not a number from 2 to FileGroup::kMost.
-[[nodiscard]] Result<int> FilesOf(const SourceLeaf& leaf);
+HEADRACE_PUBLIC [[nodiscard]] Result<int> FilesOf(const SourceLeaf& leaf);
 
 // One field of a sample, in output order. The batch stacks it to a tensor [B, ...], unless it is a
 // list: then each sample has its own shape.
@@ -169,17 +170,17 @@ struct Plan {
 };
 
 // The number of the node whose value a field is; -1: it is none, or the plan has no node.
-[[nodiscard]] std::int32_t NodeOf(const Plan& plan, const FieldSpec& field);
+HEADRACE_PUBLIC [[nodiscard]] std::int32_t NodeOf(const Plan& plan, const FieldSpec& field);
 // True if a field is a list.
-[[nodiscard]] bool HasLists(const Plan& plan);
+HEADRACE_PUBLIC [[nodiscard]] bool HasLists(const Plan& plan);
 // The nodes whose values are fields, each once, in the order of the fields.
-[[nodiscard]] std::vector<std::int32_t> ValuesOf(const Plan& plan);
+HEADRACE_PUBLIC [[nodiscard]] std::vector<std::int32_t> ValuesOf(const Plan& plan);
 // Those of them that are lists alone.
-[[nodiscard]] std::vector<std::int32_t> ListsOf(const Plan& plan);
+HEADRACE_PUBLIC [[nodiscard]] std::vector<std::int32_t> ListsOf(const Plan& plan);
 // True if the plan is no single chain: a node has inputs, or a field names its node.
-[[nodiscard]] bool HasGraph(const Plan& plan);
+HEADRACE_PUBLIC [[nodiscard]] bool HasGraph(const Plan& plan);
 // Checks the numbers in inputs and fields. kInvalidArgument: one that is out of place. A field of
 // kind kChain beside inputs is, too: a peer that knows no inputs would take the nodes for a chain.
-[[nodiscard]] Status CheckGraph(const Plan& plan);
+HEADRACE_PUBLIC [[nodiscard]] Status CheckGraph(const Plan& plan);
 
 }  // namespace headrace

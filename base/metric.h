@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/export.h"
 #include "base/metrics.h"
 
 namespace headrace {
@@ -30,10 +31,10 @@ struct Metric {
 };
 
 // The name and the value in the unit that people see: stall_ns is stall_seconds.
-[[nodiscard]] std::string ShownName(const Metric& metric);
-[[nodiscard]] double ShownValue(const Metric& metric, double value);
+HEADRACE_PUBLIC [[nodiscard]] std::string ShownName(const Metric& metric);
+HEADRACE_PUBLIC [[nodiscard]] double ShownValue(const Metric& metric, double value);
 // "seconds", "bytes"; empty where the name says what it is.
-[[nodiscard]] std::string_view ShownUnit(const Metric& metric);
+HEADRACE_PUBLIC [[nodiscard]] std::string_view ShownUnit(const Metric& metric);
 
 namespace metric_types {
 using u64 = std::uint64_t;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/export.h"
+
 namespace headrace {
 
 // Error codes that cross folder and process borders. Values are wire values: append only.
@@ -25,7 +27,7 @@ enum class Code : unsigned char {
   kUnknown = 255,          // a code of a newer peer
 };
 
-[[nodiscard]] std::string_view CodeName(Code code);
+HEADRACE_PUBLIC [[nodiscard]] std::string_view CodeName(Code code);
 
 // What a decision has to know beyond the code. A message is for people; nobody decides by its words.
 // Values are wire values: append only.
@@ -41,10 +43,11 @@ enum class Detail : unsigned char {
   kUnknown = 255,     // a detail of a newer peer
 };
 
-[[nodiscard]] std::string_view DetailName(Detail detail);
+HEADRACE_PUBLIC [[nodiscard]] std::string_view DetailName(Detail detail);
 
 // Outcome of an operation that returns no value. Cheap when ok. Thread-compatible.
-class [[nodiscard]] Status {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-tidy
+class [[nodiscard]] HEADRACE_PUBLIC
+    Status {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-tidy
  public:
   Status() = default;
   Status(Code code, std::string message, Detail detail = Detail::kNone)
@@ -133,7 +136,7 @@ class [[nodiscard]] Result {
 }
 // Makes a Status from an errno (kNotFound, kUnavailable, kResourceExhausted ...); message = "what:
 // strerror".
-[[nodiscard]] Status ErrnoStatus(int error_number, std::string_view what);
+HEADRACE_PUBLIC [[nodiscard]] Status ErrnoStatus(int error_number, std::string_view what);
 
 }  // namespace headrace
 

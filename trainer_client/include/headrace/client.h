@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/export.h"
 #include "base/graph.h"
 #include "base/metric.h"
 #include "base/result.h"
@@ -47,8 +48,8 @@ struct ClientOptions {
   std::int32_t rank = -1;     // in the group; -1: not known
   // What this host's network carries, bytes/s each way; 0: no limit is known.
   std::uint64_t link_bytes_per_second = 0;
-  std::string rack;  // hosts of one rack have the same; empty: not known
-  bool warm = false; // workers fill the caches of its data sets while they are idle
+  std::string rack;   // hosts of one rack have the same; empty: not known
+  bool warm = false;  // workers fill the caches of its data sets while they are idle
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
@@ -311,7 +312,7 @@ class TrainerSession;
 // follow-up may call Interrupt. In the child after fork(), and after the client is closed, nothing
 // hangs: every call that can fail returns kUnavailable.
 // Methods: one for each thing that a trainer asks of its loader.
-class Session {
+class HEADRACE_PUBLIC Session {
  public:
   explicit Session(std::unique_ptr<TrainerSession> impl);
   ~Session();  // cancels what is outstanding; frees leases and memory at once
@@ -420,7 +421,7 @@ class Session {
 
 class ClientImpl;
 // Thread-safe. In a forked child it does nothing, and OpenSession returns kUnavailable.
-class Client {
+class HEADRACE_PUBLIC Client {
  public:
   // Opens a client. Waits up to connect_timeout. kUnavailable: no coordinator there (message names
   // the address and the remedy). kResourceExhausted: the coordinator has as many jobs as it may; it

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/export.h"
 #include "base/graph.h"
 #include "base/result.h"
 #include "headrace/client.h"
@@ -38,6 +39,7 @@ struct ImageFolder {
 
 // Makes a plan for the folder. O(files); follows symbolic links to folders. kNotFound: no such
 // folder, no class folder in it, or a class without an image (as torchvision).
-Result<ImageFolder> OpenImageFolder(const std::string& root, const ImageFolderOptions& options);
+HEADRACE_PUBLIC Result<ImageFolder> OpenImageFolder(const std::string& root,
+                                                    const ImageFolderOptions& options);
 
 }  // namespace headrace
