@@ -7,10 +7,9 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
 
 import torch
-from torch.utils.data import DataLoader, RandomSampler, Sampler
+from torch.utils.data import DataLoader, RandomSampler
 from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
 
@@ -22,20 +21,6 @@ def parse_schedule(text: str) -> list[tuple[float, float]]:
         seconds, step = part.split(":")
         phases.append((float(seconds), float(step)))
     return phases
-
-
-class Passes(Sampler[int]):
-    """Each sample once, in random order, and again: epochs without the pause between two of them."""
-
-    def __init__(self, size: int, samples: int) -> None:
-        self.size, self.samples = size, samples
-
-    def __len__(self) -> int:
-        return self.samples  # what the program will take of it
-
-    def __iter__(self) -> Iterator[int]:
-        while True:
-            yield from torch.randperm(self.size).tolist()
 
 
 def main() -> None:
@@ -57,11 +42,13 @@ def main() -> None:
     loader = DataLoader(
         folder,
         batch_size=args.batch_size,
-        # An epoch that does not end: the photographs are few, and a new epoch's first batch is
-        # waited for, which is not what is measured.
-        sampler=Passes(len(folder), args.steps * args.batch_size or 1 << 22)
-        if args.passes
-        else RandomSampler(folder, replacement=True, num_samples=1 << 22),
+        # One long epoch: the photographs are few, and a new epoch's first batch is waited for, which is
+        # not what is measured. Without replacement torch takes each sample once, and again.
+        sampler=RandomSampler(
+            folder,
+            replacement=not args.passes,
+            num_samples=args.steps * args.batch_size or 1 << 22,
+        ),
         num_workers=args.num_workers,
         prefetch_factor=args.prefetch,
     )

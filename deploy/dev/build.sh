@@ -119,8 +119,10 @@ cmd_docs() {
   [ $# -eq 0 ] || die "docs knows no options"
   STEPS=2
   heading "Debian packages (1 min if they are missing)"
-  need_debian build
+  need_debian build docs
   heading "the site (1 min the first time)"
   run_logged docs build_site
-  echo "Built: build/site/README.html"
+  # A mistake in a page of the C++ client is an error, too.
+  run_logged docs-cpp doxygen deploy/site/Doxyfile
+  echo "Built: build/site/README.html, build/site/cpp/index.html"
 }

@@ -29,6 +29,7 @@ debian_packages() {
     browser) echo chromium ;;
     bench) echo libbenchmark-dev libopencv-imgcodecs-dev ;;
     format) echo clang-format ;;
+    docs) echo doxygen ;;
     lint) echo clang-tidy-16 ;; # clang 14 stumbles over the ranges of libstdc++ 12
     sanitize | fuzz) echo clang-16 libclang-rt-16-dev ;;
   esac
