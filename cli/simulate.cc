@@ -28,11 +28,11 @@ struct Options {
   simulate::EngineOptions engine;
   simulate::Cluster cluster;
   std::string policy = "utilization";
-  std::string order = "fifo";
+  std::string order;  // "": the policy's own, and of a baseline fifo
   std::string cache;
   double cache_gb = 0;
   double source_gbps = 0, link_gbps = 0;
-  bool json = false;
+  bool json = false, bound = false;
   std::string plot, jobs_out, timeline, cache_timeline;
   std::string evictions;
   int every = 1;
@@ -41,7 +41,8 @@ struct Options {
 const std::map<std::string, simulate::GpuOrder> kOrders = {
     {"fifo", simulate::GpuOrder::kFifo},
     {"sjf", simulate::GpuOrder::kSjf},
-    {"max_min", simulate::GpuOrder::kMaxMin}};
+    {"max_min", simulate::GpuOrder::kMaxMin},
+    {"least_work", simulate::GpuOrder::kLeastWork}};
 const std::map<std::string, simulate::CacheMode> kCaches = {
     {"joint", simulate::CacheMode::kJoint},
     {"lru", simulate::CacheMode::kLru},
@@ -84,6 +85,11 @@ Result<simulate::Outcome> RunOnce(const Options& options, const simulate::Trace&
   if (cache.empty()) cache = policy != nullptr ? "joint" : "minio";
   setting.cache = cache;
   const simulate::CacheMode mode = kCaches.at(cache);
+  setting.order = options.order;
+  if (policy != nullptr && !options.order.empty()) {
+    simulate::OrderedPolicy scheduler(*policy, kOrders.at(options.order));
+    return Simulate(trace, setting.cluster, mode, options.engine, scheduler);
+  }
   if (policy != nullptr) {
     simulate::PolicyScheduler scheduler(*policy);
     return Simulate(trace, setting.cluster, mode, options.engine, scheduler);
@@ -92,8 +98,8 @@ Result<simulate::Outcome> RunOnce(const Options& options, const simulate::Trace&
     return InvalidArgument("--cache joint: expected lru, minio or quiver with --policy " +
                            options.policy + ", which does not divide the cache");
   }
-  setting.order = options.order;
-  simulate::BaselineScheduler scheduler(std::move(baseline), kOrders.at(options.order));
+  if (setting.order.empty()) setting.order = "fifo";
+  simulate::BaselineScheduler scheduler(std::move(baseline), kOrders.at(setting.order));
   return Simulate(trace, setting.cluster, mode, options.engine, scheduler);
 }
 
@@ -110,9 +116,11 @@ Status Run(const Options& options) {
   setting.profile_cores = options.assign.profile_cores;
   setting.all_separable = options.assign.all_separable;
   setting.noise = options.engine.noise;
+  setting.restart_s = options.engine.restart_s;
   setting.seed = options.engine.seed;
   HR_TRY(const simulate::Outcome outcome, RunOnce(options, trace, setting));
-  const simulate::Summary summary = Summarise(trace, setting.cluster, outcome);
+  simulate::Summary summary = Summarise(trace, setting.cluster, outcome);
+  if (options.bound) summary.bounds = BoundsOf(trace, setting.cluster, options.engine);
   if (!options.plot.empty()) {
     HR_RETURN_IF_ERROR(WritePlots(options.plot, trace, setting.cluster, outcome));
   }
@@ -250,11 +258,12 @@ void AddOptions(CLI::App& command, Options& o) {
       ->check(CLI::IsMember(Keys(kCaches)))
       ->type_name("NAME");
   command
-      .add_option("--order", o.order,
-                  "Who gets GPUs first: fifo, sjf, max_min; where the policy does not say")
+      .add_option(
+          "--order", o.order,
+          "Who gets GPUs first: fifo, sjf, max_min, least_work; in place of the policy's own "
+          "order [default: the policy's own; fifo where it does not say]")
       ->check(CLI::IsMember(Keys(kOrders)))
-      ->type_name("NAME")
-      ->capture_default_str();
+      ->type_name("NAME");
   command
       .add_option("--profile-cores", o.assign.profile_cores,
                   "Cores a GPU that the trace's times were measured with")
@@ -283,6 +292,13 @@ void AddOptions(CLI::App& command, Options& o) {
                   "Seconds between decisions on GPUs, where the policy takes them away")
       ->check(CLI::Range(1.0, 1e7))
       ->capture_default_str();
+  command
+      .add_option("--restart-s", o.engine.restart_s,
+                  "Seconds for which a job that was stopped holds GPUs again before it makes steps")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command.add_flag("--bound", o.bound,
+                   "Say, too, what no policy can better, and which share of that is reached");
   command.add_option("--seed", o.engine.seed, "Of noise, of drawn models, of --generate")
       ->capture_default_str();
   command.add_flag("--json", o.json, "JSON instead of a table");

@@ -53,6 +53,9 @@ enum class CacheMode : std::uint8_t {
 struct EngineOptions {
   double period_s = 1;   // control period: the client's heartbeat
   double round_s = 360;  // between decisions on GPUs, where a policy takes them away (Gavel)
+  // Seconds for which a job that was stopped holds its GPUs again before it makes steps: it is saved, started
+  // and restored. Every scheduler that takes GPUs away pays for it.
+  double restart_s = 0;
   // Standard deviation of the logarithm of every measured value.
   double noise = 0;
   std::uint64_t seed = 1;

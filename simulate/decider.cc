@@ -41,8 +41,13 @@ Status Check(const Snapshot& snapshot, const Allocation& allocation) {
 
 }  // namespace
 
-Decider::Decider(const Trace& trace, const Cluster& cluster, CacheMode mode, Scheduler& scheduler)
-    : cluster_(cluster), mode_(mode), scheduler_(scheduler), slots_(trace.datasets.size(), -1) {
+Decider::Decider(const Trace& trace, const Cluster& cluster, CacheMode mode,
+                 const EngineOptions& options, Scheduler& scheduler)
+    : cluster_(cluster),
+      mode_(mode),
+      restart_s_(options.restart_s),
+      scheduler_(scheduler),
+      slots_(trace.datasets.size(), -1) {
   for (const Job& job : trace.jobs) {
     const auto it = std::find_if(tenants_.begin(), tenants_.end(),
                                  [&](const auto& each) { return each.name == job.tenant; });
@@ -127,12 +132,14 @@ std::int32_t Decider::LocalDataset(std::size_t d, const CacheModel& cache, Snaps
 }
 
 Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
-                                 std::span<const std::size_t> candidates, const CacheModel& cache) {
-  std::vector<double> rates, cores;
+                                 std::span<const std::size_t> candidates, const CacheModel& cache,
+                                 bool round) {
+  std::vector<double> rates, cores, pins;
   double pinned = 0;
   for (const std::size_t i : candidates) {
     rates.push_back(jobs[i].rate);
     cores.push_back(jobs[i].cores);
+    pins.push_back(jobs[i].pinned_cores());
     if (jobs[i].stage == Stage::kRunning) pinned += jobs[i].pinned_cores();
   }
   // Admitted pinned jobs take cores from the others; pinned jobs that are not admitted give theirs
@@ -141,7 +148,8 @@ Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
   constexpr int kMostPasses = 16;
   for (int pass = 1; pass <= kMostPasses; ++pass) {
     const Snapshot snapshot = MakeSnapshot(jobs, candidates, cache, pinned);
-    Allocation allocation = scheduler_.Decide({snapshot, cluster_, rates, cores});
+    Allocation allocation =
+        scheduler_.Decide({snapshot, cluster_, rates, cores, pins, round, restart_s_});
     if (allocation.jobs.size() != candidates.size()) {
       return Internal("the allocation is of other jobs");
     }

@@ -20,13 +20,15 @@ struct Decision {
 class Decider {
  public:
   // All arguments must outlive it.
-  Decider(const Trace& trace, const Cluster& cluster, CacheMode mode, Scheduler& scheduler);
+  Decider(const Trace& trace, const Cluster& cluster, CacheMode mode, const EngineOptions& options,
+          Scheduler& scheduler);
 
   // `candidates`: positions of jobs, in order of arrival; other jobs hold nothing. kInternal: the
   // scheduler gave more than there is.
+  // `round`: GPUs may be taken away.
   [[nodiscard]] Result<Decision> Decide(std::span<const RunningJob> jobs,
                                         std::span<const std::size_t> candidates,
-                                        const CacheModel& cache);
+                                        const CacheModel& cache, bool round);
 
  private:
   [[nodiscard]] coordinator::Snapshot MakeSnapshot(std::span<const RunningJob> jobs,
@@ -39,6 +41,7 @@ class Decider {
 
   const Cluster& cluster_;
   CacheMode mode_;
+  double restart_s_;
   Scheduler& scheduler_;
   std::vector<coordinator::Tenant> tenants_;
   std::vector<std::int32_t> tenant_of_;  // in the order of Trace::jobs

@@ -18,14 +18,10 @@ using coordinator::kUnlimited;
 
 // Number of samples of a drift within an epoch (CacheModel::Drifts).
 constexpr double kStepsPerEpoch = 20;
-// A hit share that has moved by less counts as the same.
-constexpr double kLeastDrift = 1e-3;
 // Periods for which a job is observed after its grant has changed. After its measurements have
 // changed, it is observed for as many as its controller remembers.
 constexpr int kPeriodsOfGrant = 3;
 constexpr int kPeriodsOfChange = coordinator::Controller::Options{}.shrink_periods + 3;
-// Events closer than this are one event: the clock has no finer steps after weeks.
-constexpr double kInstant = 1e-6;
 
 // The jobs of a data set are taken to run on the same hosts: as many as the largest of them needs.
 std::vector<int> HostsOfDatasets(const Trace& trace, const Cluster& cluster) {
@@ -50,7 +46,7 @@ class Engine {
         cache_(trace.datasets, cluster.cache_bytes, HostsOfDatasets(trace, cluster),
                cluster.cache_hosts == 1 ? kUnlimited : cluster.cache_bytes / cluster.cache_hosts),
         random_(options.seed),
-        decider_(trace, cluster, mode, scheduler) {
+        decider_(trace, cluster, mode, options, scheduler) {
     for (const Job& job : trace.jobs) {
       const auto d = static_cast<std::size_t>(job.dataset);
       jobs_.emplace_back(job, jobs_.size(), cluster, job.dataset < 0 ? 0 : cache_.bytes(d));
@@ -95,11 +91,8 @@ class Engine {
       }
       active_.push_back(next_arrival_);
       ++waiting_;
-      if (scheduler_.preempts()) {
-        PlanRound();
-      } else if (FreeGpus() >= trace_.jobs[next_arrival_].gpus) {
-        Change();
-      }
+      if (scheduler_.preempts()) PlanRound();
+      if (FillsNow() && FreeGpus() >= trace_.jobs[next_arrival_].gpus) Change();
     }
   }
 
@@ -113,7 +106,7 @@ class Engine {
         outcome_.jobs.push_back(job.outcome);
         outcome_.end_s = now_;
         any = true;
-      } else if (job.StepRamp()) {
+      } else if (job.StepPhase()) {
         job.SetRate();
         stepped = true;
         Watch(job, kPeriodsOfChange);
@@ -151,6 +144,10 @@ class Engine {
       round_ = true;
       Change();
     }
+  }
+  // Whether what is free goes to jobs that wait at once.
+  [[nodiscard]] bool FillsNow() const {
+    return !scheduler_.preempts() || scheduler_.fills_between_rounds();
   }
   [[nodiscard]] double FreeGpus() const { return cluster_.gpus - held_gpus_; }
 
@@ -220,6 +217,7 @@ class Engine {
 
   // With noise no two periods are equal, so all of them are simulated.
   [[nodiscard]] bool Observes(const RunningJob& job) const {
+    if (job.restores()) return false;
     return job.periods_left > 0 ||
            (options_.noise > 0 && scheduler_.has_controllers() && !job.pinned());
   }
@@ -307,7 +305,7 @@ class Engine {
   // cannot admit any of them (its own rule: running jobs keep their GPUs; or no round is due).
   std::vector<std::size_t> Candidates() const {
     bool any = round_;
-    if (!scheduler_.preempts()) {
+    if (!any && FillsNow()) {
       const double free = FreeGpus();
       any = std::any_of(active_.begin(), active_.end(),
                         [&](std::size_t i) { return waits(i) && trace_.jobs[i].gpus <= free; });
@@ -318,7 +316,7 @@ class Engine {
   Status Reallocate() {
     dirty_ = false;
     const auto candidates = Candidates();
-    HR_TRY(const Decision decision, decider_.Decide(jobs_, candidates, cache_));
+    HR_TRY(const Decision decision, decider_.Decide(jobs_, candidates, cache_, round_));
     outcome_.decisions += decision.passes;
     Apply(candidates, decision);
     round_ = false;
@@ -378,7 +376,11 @@ class Engine {
   void Admit(RunningJob& job) {
     job.stage = Stage::kRunning;
     --waiting_;
-    if (job.outcome.run_s == 0) job.outcome.start_s = now_;
+    if (job.outcome.run_s == 0) {
+      job.outcome.start_s = now_;
+    } else {
+      job.BeginRestart(options_.restart_s);
+    }
     if (job.job().dataset >= 0 && cache_.capacity() > 0) {
       // After a pause, what is unread is a fresh sample of the data set.
       const double unread = job.reading.unread;

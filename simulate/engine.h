@@ -9,8 +9,11 @@
 // arrivals, completions, ends of epochs, and ramp steps. Others are control periods while anything
 // still changes, and rounds if the scheduler takes GPUs away. A job gets all its GPUs at once, on
 // any hosts. Cores are one pool, except for jobs whose input cannot leave their host. These keep at
-// most their own share while they run. Stopping and resuming cost nothing.
+// most their own share while they run. Stopping and resuming a job costs EngineOptions::restart_s.
 namespace headrace::simulate {
+
+// A hit share that has moved by less counts as the same.
+constexpr double kLeastDrift = 1e-3;
 
 // The same arguments give the same outcome, to the bit. kInternal: the scheduler gave more than
 // there is. kInfeasible: some jobs can never resume.

@@ -36,6 +36,42 @@ std::string Bytes(double bytes) {
   return Format("%.4g %s", bytes, kUnits[unit]);
 }
 
+// Share of a bound that is reached, 0..1; of a completion time, that is the bound over it.
+double Reached(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+template <typename Row>
+void AddBounds(const Summary& s, const Row& row) {
+  const CompletionBound& least = s.bounds->completion;
+  const UtilizationBound& most = s.bounds->use;
+  row("bound, completion",
+      "at least " + Duration(least.avg_jct_s) +
+          Format(": %.1f%% reached", 100 * Reached(least.avg_jct_s, s.avg_jct_s)));
+  const auto use = [&](const char* name, double reached, double bound, const char* of) {
+    row(name, Format("at most %.1f%% ", 100 * bound) + of +
+                  Format(": %.1f%% reached", 100 * Reached(reached, bound)));
+  };
+  use("bound, GPUs", s.gpu_util, most.gpu_util, "of all");
+  use("", s.gpu_util_held, most.gpu_util_held, "of those held");
+  if (most.gpu_util_window > 0) {
+    use("", s.gpu_util_window, most.gpu_util_window, "of all while jobs arrive");
+  }
+}
+
+nlohmann::ordered_json BoundsJson(const Summary& s) {
+  const CompletionBound& least = s.bounds->completion;
+  const UtilizationBound& most = s.bounds->use;
+  return {{"avg_jct_s", least.avg_jct_s},
+          {"avg_jct_reached", Reached(least.avg_jct_s, s.avg_jct_s)},
+          {"avg_jct_of_best_prices_at_most_s", least.at_most_s},
+          {"makespan_s", most.makespan_s},
+          {"gpu_util", most.gpu_util},
+          {"gpu_util_reached", Reached(s.gpu_util, most.gpu_util)},
+          {"gpu_util_held", most.gpu_util_held},
+          {"gpu_util_held_reached", Reached(s.gpu_util_held, most.gpu_util_held)},
+          {"gpu_util_window", most.gpu_util_window},
+          {"gpu_util_window_reached", Reached(s.gpu_util_window, most.gpu_util_window)}};
+}
+
 }  // namespace
 
 std::string NumberText(double value) {
@@ -74,11 +110,19 @@ std::string SummaryTable(const Setting& setting, const Summary& s) {
   row("wait for GPUs, average", Duration(s.avg_wait_s));
   row("makespan", Duration(s.makespan_s));
   row("GPUs useful",
-      Format("%.1f%% of all, %.1f%% of those held", 100 * s.gpu_util, 100 * s.gpu_util_held));
+      Format("%.1f%% of all, %.1f%% of those held", 100 * s.gpu_util, 100 * s.gpu_util_held) +
+          (s.gpu_util_window > 0
+               ? Format(", %.1f%% of all while jobs arrive", 100 * s.gpu_util_window)
+               : std::string()));
   row("cores busy", Format("%.1f%%", 100 * s.cpu_util));
-  row("fairness", Format("min %.3f, Jain %.3f", s.fairness_min, s.fairness_jain));
+  row("fairness", Format("min %.3f, p1 %.3f, p5 %.3f, Jain %.3f", s.fairness_min, s.fairness_p1,
+                         s.fairness_p5, s.fairness_jain));
+  row("finish-time fairness",
+      Format("median %.3f, p99 %.3f; %.1f%% of jobs are harmed", s.finish_time_median,
+             s.finish_time_p99, 100 * s.finish_time_unfair));
   row("cache hits", Format("%.1f%%", 100 * s.cache_hit));
   row("read from the source", Bytes(s.remote_bytes));
+  if (s.bounds) AddBounds(s, row);
   return text;
 }
 
@@ -100,6 +144,14 @@ std::string SummaryJson(const Setting& setting, const Summary& s) {
   json["jobs_refused"] = s.jobs_refused;
   json["preemptions"] = s.preemptions;
   json["decisions"] = s.decisions;
+  json["gpu_util_window"] = s.gpu_util_window;
+  json["backlog"] = s.backlog;
+  json["fairness_p1"] = s.fairness_p1;
+  json["fairness_p5"] = s.fairness_p5;
+  json["finish_time_median"] = s.finish_time_median;
+  json["finish_time_p99"] = s.finish_time_p99;
+  json["finish_time_unfair"] = s.finish_time_unfair;
+  if (s.bounds) json["bounds"] = BoundsJson(s);
   nlohmann::ordered_json& from = json["setting"];
   const Cluster& cluster = setting.cluster;
   from["format"] = setting.format;
@@ -123,6 +175,7 @@ std::string SummaryJson(const Setting& setting, const Summary& s) {
   from["profile_cores"] = setting.profile_cores;
   from["all_separable"] = setting.all_separable;
   from["noise"] = setting.noise;
+  from["restart_s"] = setting.restart_s;
   from["seed"] = setting.seed;
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }

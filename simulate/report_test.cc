@@ -58,9 +58,87 @@ TEST(Summary, FiguresAreAsDefined) {
   EXPECT_DOUBLE_EQ(s.gpu_util_held, 0.5);
   EXPECT_DOUBLE_EQ(s.cpu_util, 0.1);
   EXPECT_DOUBLE_EQ(s.fairness_min, 1);
+  EXPECT_DOUBLE_EQ(s.fairness_p1, 1);
+  EXPECT_DOUBLE_EQ(s.fairness_p5, 1);
   EXPECT_DOUBLE_EQ(s.fairness_jain, 64.0 / (4 * 22));
   EXPECT_DOUBLE_EQ(s.cache_hit, 0.75);
   EXPECT_DOUBLE_EQ(s.remote_bytes, 10);
+}
+
+TEST(Summary, PercentilesOfFairnessAreNotTheWorstJob) {
+  Example e;
+  e.outcome.jobs.clear();
+  e.trace.jobs.assign(101, TestJob(0, 1, 1, 1));
+  for (std::size_t i = 0; i <= 100; ++i) {
+    JobOutcome each;
+    each.job = i;
+    each.finish_s = each.run_s = 1;
+    each.fairness = static_cast<double>(i) / 100;
+    e.outcome.jobs.push_back(each);
+  }
+  const Summary s = Summarise(e.trace, e.cluster, e.outcome);
+  EXPECT_DOUBLE_EQ(s.fairness_min, 0);
+  EXPECT_DOUBLE_EQ(s.fairness_p1, 0.01);
+  EXPECT_DOUBLE_EQ(s.fairness_p5, 0.05);
+}
+
+// Two GPUs. Four jobs of 100 s alone come at once: in a quarter of the cluster a job has its GPU half of the
+// time, so 200 s are fair. Of those of two GPUs, that is 400 s.
+TEST(Summary, FinishTimeFairnessIsAgainstAnEqualPartOfTheCluster) {
+  Example e;
+  e.trace.jobs.assign(4, TestJob(0, 100, 1, 1));
+  e.trace.jobs[3].gpus = 2;
+  e.outcome.jobs.clear();
+  for (std::size_t i = 0; i < 4; ++i) {
+    JobOutcome each;
+    each.job = i;
+    each.finish_s = 300;
+    each.run_s = 150;
+    each.fairness = 100 / 150.0;
+    e.outcome.jobs.push_back(each);
+  }
+  const Summary s = Summarise(e.trace, e.cluster, e.outcome);
+  EXPECT_DOUBLE_EQ(s.finish_time_median, 1.5);
+  EXPECT_DOUBLE_EQ(s.finish_time_unfair, 0.75);
+  // Alone in the cluster, nobody takes turns.
+  e.outcome.jobs.resize(1);
+  EXPECT_DOUBLE_EQ(Summarise(e.trace, e.cluster, e.outcome).finish_time_p99, 3);
+}
+
+// Two GPUs. Jobs of 40 and 60 s come at 0 and 50 s. Until then 30 useful GPU-seconds were done: 10 of what the
+// first one could have had are left.
+TEST(Summary, TheWindowOfArrivalsAndItsBacklog) {
+  Example e;
+  e.trace.jobs = {TestJob(0, 40, 1, 1), TestJob(50, 60, 1, 1)};
+  e.outcome.jobs.clear();
+  for (std::size_t i = 0; i < 2; ++i) {
+    JobOutcome each;
+    each.job = i;
+    each.finish_s = i == 0 ? 60 : 120;
+    each.run_s = 60;
+    each.useful_gpu_s = i == 0 ? 40 : 60;
+    e.outcome.jobs.push_back(each);
+  }
+  e.outcome.useful_gpu_s = 100;
+  e.outcome.timeline = {{0, 1, 0.5, 1, 1, 0, 0, 0}, {40, 2, 1, 1, 1, 0, 0, 0}};
+  const Summary s = Summarise(e.trace, e.cluster, e.outcome);
+  EXPECT_DOUBLE_EQ(s.gpu_util_window, 30 / 100.0);
+  EXPECT_DOUBLE_EQ(s.backlog, 0.1);
+}
+
+TEST(Report, SharesOfTheBoundsAreShown) {
+  Example e;
+  Summary s = Summarise(e.trace, e.cluster, e.outcome);
+  EXPECT_EQ(SummaryTable({}, s).find("bound"), std::string::npos);
+  s.bounds = Bounds{{10, 20}, {50, 0.5, 1, 0.8}};
+  const auto json = nlohmann::ordered_json::parse(SummaryJson({}, s));
+  EXPECT_EQ(json["bounds"]["avg_jct_s"], 10.0);
+  EXPECT_EQ(json["bounds"]["avg_jct_reached"], 0.25);
+  EXPECT_EQ(json["bounds"]["gpu_util_reached"], 0.5);
+  EXPECT_EQ(json["bounds"]["gpu_util_held_reached"], 0.5);
+  const std::string table = SummaryTable({}, s);
+  EXPECT_THAT(table, HasSubstr("bound, completion       at least 10 s: 25.0% reached"));
+  EXPECT_THAT(table, HasSubstr("bound, GPUs             at most 50.0% of all: 50.0% reached"));
 }
 
 TEST(Summary, NoJobsAreNoDivisionByZero) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "coordinator/estimate/hit_share.h"
@@ -23,7 +24,7 @@ RunningJob::RunningJob(const Job& job, std::size_t position, const Cluster& clus
   const double fair_hit = coordinator::HitShare(share * cluster.cache_bytes, dataset_bytes, hosts);
   // Cores in proportion to its GPUs are those of its own hosts: nothing crosses the network.
   fair_rate_ = Throughput(job.terms(), fair_cores_, fair_hit, share * cluster.source_rate);
-  StepRamp();
+  StepPhase();
 }
 
 void RunningJob::SetTerms(double factor) {
@@ -47,7 +48,8 @@ double RunningJob::NextEvent() const {
   const double done = rate > 0 ? remaining / rate : kUnlimited;
   const double step =
       next_ramp_ < job_->ramp.size() ? job_->ramp[next_ramp_].from_s - outcome.run_s : kUnlimited;
-  return std::min(done, std::max(0.0, step));
+  const double restart = restores() ? restart_left_s_ : kUnlimited;
+  return std::min({done, std::max(0.0, step), restart});
 }
 
 void RunningJob::Advance(double dt) {
@@ -55,11 +57,18 @@ void RunningJob::Advance(double dt) {
   // Less than a microsecond of work is a rounding error.
   if (remaining < std::max(1e-11 * job_->samples(), 1e-6 * rate)) remaining = 0;
   outcome.run_s += dt;
+  if (restores()) {
+    restart_left_s_ -= dt;
+    if (restart_left_s_ < kInstant) {
+      restart_left_s_ = 0;
+      restarted_ = true;
+    }
+  }
   outcome.useful_gpu_s += useful_gpus() * dt;
 }
 
-bool RunningJob::StepRamp() {
-  bool stepped = false;
+bool RunningJob::StepPhase() {
+  bool stepped = std::exchange(restarted_, false);
   while (next_ramp_ < job_->ramp.size() &&
          outcome.run_s >= job_->ramp[next_ramp_].from_s * (1 - 1e-12)) {
     SetTerms(job_->ramp[next_ramp_++].factor);

@@ -12,6 +12,9 @@
 // One job in the engine, from its arrival to its end.
 namespace headrace::simulate {
 
+// Seconds. Events closer than this are one event: the clock has no finer steps after weeks.
+constexpr double kInstant = 1e-6;
+
 enum class Stage : std::uint8_t { kWaiting, kRunning, kDone };
 
 // Thread-compatible.
@@ -33,7 +36,12 @@ class RunningJob {
   [[nodiscard]] double busy_cores() const;
 
   // Sets the samples/s that follow from what is granted.
-  void SetRate() { rate = coordinator::Throughput(terms_, cores, hit, source_rate, network); }
+  void SetRate() {
+    rate = restores() ? 0 : coordinator::Throughput(terms_, cores, hit, source_rate, network);
+  }
+  // It has GPUs again after a stop, and makes no steps for so many seconds.
+  void BeginRestart(double seconds) { restart_left_s_ = seconds; }
+  [[nodiscard]] bool restores() const { return restart_left_s_ > 0; }
   // Bytes/s from other hosts.
   [[nodiscard]] double network_rate() const {
     return coordinator::NetworkRateFor(terms_, rate, hit, network.own_cores);
@@ -42,8 +50,8 @@ class RunningJob {
   [[nodiscard]] double NextEvent() const;
   // Moves on by `dt` seconds at the present rate.
   void Advance(double dt);
-  // Takes the steps of the ramp that are due. True: there was one.
-  bool StepRamp();
+  // Takes the steps of the ramp that are due, and the end of a restart. True: there was one.
+  bool StepPhase();
   [[nodiscard]] bool done() const { return remaining <= 0; }
   void Finish(double now);
 
@@ -74,6 +82,8 @@ class RunningJob {
   double full_rate_ = 0;  // rate of the trainer alone
   coordinator::Terms terms_;
   std::size_t next_ramp_ = 0;
+  double restart_left_s_ = 0;
+  bool restarted_ = false;  // a restart has ended, and StepPhase has not said so yet
   coordinator::Controller controller_;
 };
 

@@ -16,6 +16,10 @@ struct View {
   // run.
   std::span<const double> rates;
   std::span<const double> cores;
+  // Cores that the job holds on its own host while it runs; 0: none, or its input can leave it.
+  std::span<const double> pinned;
+  bool round = true;     // GPUs may be taken away now
+  double restart_s = 0;  // see EngineOptions
 };
 
 // Divides the cluster: one of the coordinator's policies, or a baseline from a paper. One thread.
@@ -25,6 +29,8 @@ class Scheduler {
   // Follows coordinator::Policy::Decide, except that a job may get cores that it cannot use.
   [[nodiscard]] virtual coordinator::Allocation Decide(const View& view) = 0;
   [[nodiscard]] virtual bool preempts() const { return false; }
+  // True, with preempts(): jobs that wait take what is free between rounds.
+  [[nodiscard]] virtual bool fills_between_rounds() const { return false; }
   // True: each job's demand comes from a Controller. False: it comes only from measurements.
   [[nodiscard]] virtual bool has_controllers() const { return false; }
   // False: it wants another call after the next period.

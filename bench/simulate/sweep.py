@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import csv
 import json
 import pathlib
 import statistics
@@ -16,6 +17,9 @@ REPORTS = ROOT / "bench" / "report"
 OURS = ("fifo", "sjf", "max_min_fair", "utilization")
 # The GPU order of each of our policies, for a baseline in the same order.
 ORDER = {"fifo": "fifo", "sjf": "sjf", "max_min_fair": "max_min", "utilization": "fifo"}
+
+# What a restart costs a job that was stopped, in every sweep: orders that take GPUs away pay for it.
+RESTART_S = 60
 
 
 def parser(description: str) -> argparse.ArgumentParser:
@@ -51,6 +55,19 @@ def generate(program: str, arguments: list[str], path: pathlib.Path) -> None:
     path.write_text(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+def scale_input(path: pathlib.Path, factor: float) -> None:
+    """Makes each step's input take `factor` times the cores."""
+    rows = list(csv.DictReader(path.open()))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            for column in ("input_s", "hit_input_s"):
+                if row.get(column):
+                    row[column] = repr(float(row[column]) * factor)
+            writer.writerow(row)
+
+
 def table(header: list[str], rows: list[list]) -> str:
     def line(cells):
         return "| " + " | ".join(str(cell) for cell in cells) + " |\n"
@@ -65,7 +82,13 @@ def spread(values: list[float]) -> str:
 
 def rounded(figure: dict) -> dict:
     """Six digits of each number are enough for a report."""
-    return {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in figure.items()}
+
+    def of(value):
+        if isinstance(value, dict):
+            return rounded(value)
+        return float(f"{value:.6g}") if isinstance(value, float) else value
+
+    return {key: of(value) for key, value in figure.items()}
 
 
 def write(name: str, title: str, command: str, figures: list[dict], text: str) -> None:

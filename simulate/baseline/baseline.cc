@@ -12,26 +12,6 @@ using coordinator::JobView;
 using coordinator::kUnlimited;
 using coordinator::Snapshot;
 
-std::vector<std::size_t> OrderOf(const View& view, GpuOrder order) {
-  const Snapshot& snapshot = view.snapshot;
-  const auto left = [&](const JobView& job) {
-    return job.remaining_samples /
-           Throughput(job.terms, OwnCores(view, job), job.effective_hit, kUnlimited);
-  };
-  const auto received = [](const JobView& job) { return job.received / job.gpus; };
-  return coordinator::Order(snapshot, [&](const JobView& a, const JobView& b) {
-    switch (order) {
-      case GpuOrder::kFifo:
-        return a.arrival_s < b.arrival_s;
-      case GpuOrder::kSjf:
-        return left(a) < left(b);
-      case GpuOrder::kMaxMin:
-        return received(a) < received(b);
-    }
-    return false;
-  });
-}
-
 // Divides the source into max-min shares, for what each asks for.
 std::vector<double> ShareSource(const std::vector<double>& asked, double supply) {
   std::vector<std::size_t> order(asked.size());
@@ -54,16 +34,12 @@ double NeededCores(const JobView& job) {
   return CoresFor(job.terms, job.terms.ready_rate, job.effective_hit);
 }
 
-double OwnCores(const View& view, const JobView& job) {
-  return job.gpus * view.cluster.cpu_per_gpu;
-}
-
 coordinator::Allocation BaselineScheduler::Decide(const View& view) {
   const Snapshot& snapshot = view.snapshot;
   coordinator::Allocation allocation;
   allocation.jobs.resize(snapshot.jobs.size());
   allocation.dataset_bytes.assign(snapshot.datasets.size(), 0);
-  coordinator::Admit(snapshot, OrderOf(view, order_), preempts(), allocation.jobs);
+  coordinator::Admit(snapshot, OrderOf(view, order_), preempts() && view.round, allocation.jobs);
   std::vector<std::size_t> working;
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (allocation.jobs[i].admitted && NeededCores(snapshot.jobs[i]) > 0) working.push_back(i);

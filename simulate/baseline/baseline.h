@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "simulate/gpu_order.h"
 #include "simulate/scheduler.h"
 
 // Published systems to compare with, written from their papers. A baseline divides only cores. GPUs
-// go in one of three orders, and the cache by CacheMode. The connections that use the source share
+// go in one of the simulator's orders, and the cache by CacheMode. The connections that use the source share
 // it, each as fast as it can (max-min).
 namespace headrace::simulate {
 
@@ -38,19 +39,15 @@ class Baseline {
 [[nodiscard]] std::unique_ptr<Baseline> MakeBaseline(std::string_view name);
 [[nodiscard]] std::vector<std::string> BaselineNames();
 
-// Which of the jobs that fit get GPUs first.
-enum class GpuOrder : std::uint8_t {
-  kFifo,
-  kSjf,     // least time left with the cores of its own GPUs
-  kMaxMin,  // least GPU time received for each GPU asked for; in rounds (Gavel)
-};
-
 class BaselineScheduler final : public Scheduler {
  public:
   BaselineScheduler(std::unique_ptr<Baseline> baseline, GpuOrder order)
       : baseline_(std::move(baseline)), order_(order) {}
   [[nodiscard]] coordinator::Allocation Decide(const View& view) override;
-  [[nodiscard]] bool preempts() const override { return order_ == GpuOrder::kMaxMin; }
+  [[nodiscard]] bool preempts() const override { return Preempts(order_); }
+  [[nodiscard]] bool fills_between_rounds() const override {
+    return order_ == GpuOrder::kLeastWork;
+  }
   [[nodiscard]] bool settled() const override { return baseline_->settled(); }
 
  private:
@@ -60,7 +57,5 @@ class BaselineScheduler final : public Scheduler {
 
 // Cores that keep the job's trainer busy.
 [[nodiscard]] double NeededCores(const coordinator::JobView& job);
-// The job's part of the cores on the GPUs' hosts, by its GPUs.
-[[nodiscard]] double OwnCores(const View& view, const coordinator::JobView& job);
 
 }  // namespace headrace::simulate

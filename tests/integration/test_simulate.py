@@ -64,6 +64,32 @@ def test_jobs_take_what_was_measured_when_they_have_what_they_were_measured_with
     assert run == pytest.approx(expected, abs=1e-4)
 
 
+def test_bounds_and_orders(trace):
+    """No order betters the bound, and the ones that stop jobs pay for it."""
+
+    def run(*words):
+        done = headrace(
+            "simulate", "--trace", str(trace), "--gpus", "16", "--json", "--bound", *words
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    first = run("--policy", "utilization")
+    assert "order" not in first["setting"]
+    assert run("--policy", "utilization", "--order", "fifo")["avg_jct_s"] == first["avg_jct_s"]
+    free = run("--order", "least_work", "--round-s", "60")
+    dear = run("--order", "least_work", "--round-s", "60", "--restart-s", "200")
+    assert free["setting"]["order"] == "least_work"
+    assert free["preemptions"] > 0
+    assert free["avg_jct_s"] < dear["avg_jct_s"]
+    for each in (first, free, dear):
+        bounds = each["bounds"]
+        assert bounds == {**first["bounds"], **{k: bounds[k] for k in bounds if "reached" in k}}
+        assert 0 < bounds["avg_jct_s"] <= each["avg_jct_s"]
+        assert bounds["avg_jct_reached"] == pytest.approx(bounds["avg_jct_s"] / each["avg_jct_s"])
+        assert each["gpu_util_window"] <= bounds["gpu_util_window"] <= 1
+
+
 @pytest.mark.parametrize(
     ("text", "words", "says"),
     [

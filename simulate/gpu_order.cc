@@ -1,0 +1,86 @@
+#include "simulate/gpu_order.h"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "coordinator/policy/core/divide.h"
+
+namespace headrace::simulate {
+namespace {
+
+using coordinator::JobView;
+using coordinator::kUnlimited;
+using coordinator::Snapshot;
+
+// Seconds of the whole cluster that the job still needs, of its GPUs and of its cores together.
+double WorkLeft(const View& view, std::size_t i) {
+  const JobView& job = view.snapshot.jobs[i];
+  const double cores =
+      CoresFor(job.terms, job.terms.ready_rate, job.effective_hit) + view.pinned[i];
+  const double share =
+      static_cast<double>(job.gpus) / view.cluster.gpus + cores / view.cluster.cores();
+  const double left = job.remaining_samples / job.terms.ready_rate;
+  return share * (job.running ? left - view.restart_s : left);
+}
+
+}  // namespace
+
+double OwnCores(const View& view, const JobView& job) {
+  return job.gpus * view.cluster.cpu_per_gpu;
+}
+
+std::vector<std::size_t> OrderOf(const View& view, GpuOrder order) {
+  const Snapshot& snapshot = view.snapshot;
+  std::vector<double> key;
+  key.reserve(snapshot.jobs.size());
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    const JobView& job = snapshot.jobs[i];
+    switch (order) {
+      case GpuOrder::kFifo:
+        key.push_back(job.arrival_s);
+        break;
+      case GpuOrder::kSjf:
+        key.push_back(job.remaining_samples /
+                      Throughput(job.terms, OwnCores(view, job), job.effective_hit, kUnlimited));
+        break;
+      case GpuOrder::kMaxMin:
+        key.push_back(job.received / job.gpus);
+        break;
+      case GpuOrder::kLeastWork:
+        key.push_back(WorkLeft(view, i));
+        break;
+    }
+  }
+  const JobView* first = snapshot.jobs.data();
+  return coordinator::Order(snapshot, [&](const JobView& a, const JobView& b) {
+    return key[static_cast<std::size_t>(&a - first)] < key[static_cast<std::size_t>(&b - first)];
+  });
+}
+
+coordinator::Allocation OrderedPolicy::Decide(const View& view) {
+  const Snapshot& all = view.snapshot;
+  coordinator::Allocation allocation;
+  allocation.jobs.resize(all.jobs.size());
+  coordinator::Admit(all, OrderOf(view, order_), preempts() && view.round, allocation.jobs);
+  // Those that are admitted have all GPUs. The others stay in sight, because their data may be cached, and come
+  // last.
+  Snapshot admitted = all;
+  admitted.supply.gpus = 0;
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    admitted.jobs[i].running = allocation.jobs[i].admitted;
+    if (allocation.jobs[i].admitted) {
+      admitted.supply.gpus += all.jobs[i].gpus;
+    } else {
+      admitted.jobs[i].priority = std::numeric_limits<std::int32_t>::min();
+    }
+  }
+  coordinator::Allocation divided = policy_.Decide(admitted);
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    if (divided.jobs[i].admitted) allocation.jobs[i] = std::move(divided.jobs[i]);
+  }
+  allocation.dataset_bytes = std::move(divided.dataset_bytes);
+  return allocation;
+}
+
+}  // namespace headrace::simulate

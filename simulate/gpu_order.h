@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulate/scheduler.h"
+
+namespace headrace::simulate {
+
+// Which of the jobs that fit get GPUs first.
+enum class GpuOrder : std::uint8_t {
+  kFifo,
+  kSjf,     // least time left with the cores of its own GPUs
+  kMaxMin,  // least GPU time received for each GPU asked for; in rounds (Gavel)
+  // Least work left: the time left at full speed, times the sum of its parts of the cluster's GPUs and
+  // cores. In rounds; what is free between them goes to those that wait. A job that runs counts as
+  // if it had less left, by what its restart would take.
+  kLeastWork,
+};
+
+// Whether a round may take GPUs away from a running job.
+[[nodiscard]] constexpr bool Preempts(GpuOrder order) {
+  return order == GpuOrder::kMaxMin || order == GpuOrder::kLeastWork;
+}
+
+// Positions in Snapshot::jobs, by priority first.
+[[nodiscard]] std::vector<std::size_t> OrderOf(const View& view, GpuOrder order);
+
+// The job's part of the cores on the GPUs' hosts, by its GPUs.
+[[nodiscard]] double OwnCores(const View& view, const coordinator::JobView& job);
+
+// One of the coordinator's policies, with GPUs in an order of the simulator in place of its own. So it
+// divides cores, cache and bandwidth alone: what a cluster can have of it whose GPUs another scheduler
+// gives. `policy` must outlive it.
+class OrderedPolicy final : public Scheduler {
+ public:
+  OrderedPolicy(const coordinator::Policy& policy, GpuOrder order)
+      : policy_(policy), order_(order) {}
+  [[nodiscard]] coordinator::Allocation Decide(const View& view) override;
+  [[nodiscard]] bool preempts() const override { return Preempts(order_); }
+  [[nodiscard]] bool fills_between_rounds() const override {
+    return order_ == GpuOrder::kLeastWork;
+  }
+  [[nodiscard]] bool has_controllers() const override { return true; }
+
+ private:
+  const coordinator::Policy& policy_;
+  GpuOrder order_;
+};
+
+}  // namespace headrace::simulate

@@ -1,0 +1,139 @@
+#include "simulate/gpu_order.h"
+
+#include <gtest/gtest.h>
+
+#include "simulate/baseline/baseline.h"
+#include "simulate/engine.h"
+#include "simulate/generate.h"
+#include "simulate/simulate_test_util.h"
+#include "simulate/summary.h"
+
+namespace headrace::simulate {
+namespace {
+
+double EndOf(const Outcome& outcome, std::size_t job) {
+  for (const JobOutcome& each : outcome.jobs) {
+    if (each.job == job) return each.finish_s;
+  }
+  return -1;
+}
+
+Outcome RunOrdered(const Trace& trace, const Cluster& cluster, GpuOrder order,
+                   const EngineOptions& options = {}, const char* policy = "utilization") {
+  OrderedPolicy scheduler(PolicyNamed(policy), order);
+  auto outcome = Simulate(trace, cluster, CacheMode::kJoint, options, scheduler);
+  EXPECT_TRUE(outcome.ok()) << outcome.status().ToString();
+  return outcome.ok() ? *std::move(outcome) : Outcome{};
+}
+
+// One GPU. The long job began first; the short one comes in the middle of a round of 360 s.
+TEST(LeastWork, AShortJobTakesTheGpuAtTheNextRound) {
+  Trace trace;
+  trace.jobs = {TestJob(0, 10000, 1, 0), TestJob(100, 50, 1, 0)};
+  Cluster cluster;
+  cluster.gpus = 1;
+  const Outcome outcome = RunOrdered(trace, cluster, GpuOrder::kLeastWork);
+  EXPECT_NEAR(EndOf(outcome, 1), 360 + 50, 1e-3);
+  // What it leaves between rounds is not left idle.
+  EXPECT_NEAR(EndOf(outcome, 0), 10000 + 50, 1e-3);
+  EXPECT_EQ(outcome.jobs[1].preemptions, 1);
+}
+
+// Both need 100 s of a GPU. One needs all cores for it too.
+TEST(LeastWork, CoresCountAsGpusDo) {
+  Trace trace;
+  trace.jobs = {TestJob(0, 100, 1, 3), TestJob(0, 100, 1, 0), TestJob(0, 150, 1, 0)};
+  Cluster cluster;
+  cluster.gpus = 1;
+  const Outcome outcome = RunOrdered(trace, cluster, GpuOrder::kLeastWork);
+  EXPECT_NEAR(EndOf(outcome, 1), 100, 1e-3);
+  EXPECT_NEAR(EndOf(outcome, 2), 250, 1e-3)
+      << "150 s of a GPU alone are less work than 100 of both";
+  EXPECT_NEAR(EndOf(outcome, 0), 350, 1e-3);
+}
+
+TEST(LeastWork, WorkThatStaysOnItsHostCountsItsCores) {
+  Trace trace;
+  trace.jobs = {TestJob(0, 100, 1, 3), TestJob(0, 150, 1, 0)};
+  trace.jobs[0].separable = false;
+  Cluster cluster;
+  cluster.gpus = 1;
+  EXPECT_NEAR(EndOf(RunOrdered(trace, cluster, GpuOrder::kLeastWork), 1), 150, 1e-3);
+}
+
+// A job that is stopped pays for its restart, and so nobody stops it for less than that.
+TEST(Restart, CostsGpuTimeWithoutSteps) {
+  Trace trace;
+  trace.jobs = {TestJob(0, 10000, 1, 0), TestJob(100, 50, 1, 0)};
+  Cluster cluster;
+  cluster.gpus = 1;
+  EngineOptions options;
+  options.restart_s = 200;
+  const Outcome outcome = RunOrdered(trace, cluster, GpuOrder::kLeastWork, options);
+  EXPECT_NEAR(EndOf(outcome, 1), 360 + 50, 1e-3) << "it never ran before: no restart";
+  EXPECT_NEAR(EndOf(outcome, 0), 10000 + 50 + 200, 1e-3);
+  EXPECT_NEAR(outcome.held_gpu_s, 10250, 1e-3);
+  EXPECT_NEAR(outcome.useful_gpu_s, 10050, 1e-3);
+  // At the round of 360 s the first job has 290 s left, and would need 200 more if it were stopped now.
+  trace.jobs = {TestJob(0, 650, 1, 0), TestJob(100, 150, 1, 0)};
+  const Outcome kept = RunOrdered(trace, cluster, GpuOrder::kLeastWork, options);
+  EXPECT_NEAR(EndOf(kept, 0), 650, 1e-3);
+  EXPECT_NEAR(EndOf(kept, 1), 800, 1e-3);
+}
+
+TEST(Restart, EveryOrderThatTakesGpusAwayPays) {
+  Trace trace;
+  trace.jobs = {TestJob(0, 3600, 1, 1), TestJob(0, 3600, 1, 1)};
+  Cluster cluster;
+  cluster.gpus = 1;
+  EngineOptions free, dear;
+  dear.restart_s = 60;
+  const auto lost = [&](Scheduler& scheduler, CacheMode mode) {
+    const auto without = Simulate(trace, cluster, mode, free, scheduler);
+    const auto with = Simulate(trace, cluster, mode, dear, scheduler);
+    EXPECT_TRUE(without.ok() && with.ok());
+    int stops = 0;
+    for (const JobOutcome& each : with->jobs) stops += each.preemptions;
+    EXPECT_GT(stops, 5);
+    EXPECT_NEAR(with->held_gpu_s - with->useful_gpu_s, 60.0 * stops, 1e-3 * stops);
+    EXPECT_NEAR(with->useful_gpu_s, without->useful_gpu_s, 1e-3);
+    return with->end_s - without->end_s;
+  };
+  PolicyScheduler ours(PolicyNamed("max_min_fair"));
+  EXPECT_GT(lost(ours, CacheMode::kJoint), 300);
+  OrderedPolicy ordered(PolicyNamed("utilization"), GpuOrder::kMaxMin);
+  EXPECT_GT(lost(ordered, CacheMode::kJoint), 300);
+  BaselineScheduler baseline(MakeFixed(), GpuOrder::kMaxMin);
+  EXPECT_GT(lost(baseline, CacheMode::kMinio), 300);
+}
+
+// An order that our policies have themselves gives what they give.
+TEST(OrderedPolicy, ThePolicysOwnOrderChangesNothing) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    GenerateOptions make;
+    make.jobs = 60;
+    make.seed = seed;
+    make.gpus = 16;
+    make.load = 1.5;
+    make.vision = 0.7;
+    make.large_datasets = seed % 2 == 0;
+    const Trace trace = *Generate(make);
+    Cluster cluster;
+    cluster.gpus = 16;
+    cluster.cache_bytes = 500e9;
+    cluster.source_rate = 500e6;
+    for (const auto& [name, order] : {std::pair("utilization", GpuOrder::kFifo),
+                                      std::pair("max_min_fair", GpuOrder::kMaxMin)}) {
+      PolicyScheduler own(PolicyNamed(name));
+      const auto expected = Simulate(trace, cluster, CacheMode::kJoint, {}, own);
+      ASSERT_TRUE(expected.ok());
+      const Outcome ordered = RunOrdered(trace, cluster, order, {}, name);
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << name);
+      EXPECT_NEAR(Summarise(trace, cluster, ordered).avg_jct_s,
+                  Summarise(trace, cluster, *expected).avg_jct_s, 1e-6);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headrace::simulate
