@@ -268,7 +268,8 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   [[nodiscard]] Moment ThisMoment() const {
-    return {reactor_.clock().Now(), reactor_.clock().WallMillis(), options_.cpu_seconds()};
+    return {reactor_.clock().Now(), reactor_.clock().WallMillis(), options_.cpu_seconds(),
+            static_cast<std::uint32_t>(keeper_.desired_workers())};
   }
 
   // Keeps the pool and the address book in step with the state.

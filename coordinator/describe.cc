@@ -141,6 +141,7 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   status.version = rules.version;
   status.wall_ms = now.wall_ms;
   status.coordinator_cpu_seconds = now.own_cpu_seconds;
+  status.desired_workers = now.desired_workers;
   status.ended_workers_cpu_seconds = state.ended_cpu_seconds();
   status.slow_workers_drained = state.slow_drains();
   status.programs_without_room = static_cast<std::uint32_t>(state.asking_for_room());

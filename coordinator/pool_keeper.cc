@@ -58,9 +58,8 @@ void PoolKeeper::Tell(const Update& update, const State& state) {
 std::vector<WorkerId> PoolKeeper::Resize(const State& state, double demand_cores) {
   if (std::max(options_.least, options_.most) <= 0 || !pool_->ready()) return {};
   std::set<WorkerId> members;
-  const PoolView view = View(state, demand_cores, members);
-  const std::int32_t change = sizer_.Observe(view, Now());
-  wanted_ = view.members + change;
+  const std::int32_t change = sizer_.Observe(View(state, demand_cores, members), Now());
+  if (!pool_->starts_workers()) return {};
   if (change > 0 && growth_.MayTry(Now())) {
     if (Status taken_on = pool_->Grow(change); !taken_on.ok()) Complain(taken_on);
   }
@@ -92,11 +91,19 @@ PoolView PoolKeeper::View(const State& state, double demand_cores,
     if (member.state == PoolMember::State::kDraining) continue;
     if (member.state != PoolMember::State::kLost) ++view.members;
   }
+  double cores_of_members = 0;
+  std::int32_t known = 0;
   for (const auto& [id, worker] : state.workers()) {
-    if (worker.leasable() && !worker.info.local && !members.contains(id)) {
+    if (worker.info.local) continue;
+    if (members.contains(id)) {
+      cores_of_members += worker.info.usable_cores();
+      ++known;
+    } else if (worker.leasable()) {
       view.other_cores += worker.info.usable_cores();
     }
   }
+  // Others have started them, as they like.
+  if (!pool_->starts_workers() && known > 0) view.member_cores = cores_of_members / known;
   return view;
 }
 
@@ -112,7 +119,7 @@ PoolReport PoolKeeper::Describe() const {
   return {.name = std::string(pool_->name()),
           .least = options_.least,
           .most = options_.most,
-          .wanted = wanted_,
+          .wanted = sizer_.wanted(),
           .members = pool_->List()};
 }
 

@@ -42,6 +42,9 @@ class PoolKeeper {
   void Tell(const Update& update, const State& state);
   // The jobs were planned: starts members, or returns workers to be drained.
   [[nodiscard]] std::vector<WorkerId> Resize(const State& state, double demand_cores);
+  // How many workers the jobs ask for, within the options. For a pool that starts none itself, that
+  // number is all that Resize finds out: whoever starts them reads it.
+  [[nodiscard]] std::int32_t desired_workers() const { return sizer_.wanted(); }
   // To be called each control period.
   void Look();
 
@@ -62,7 +65,6 @@ class PoolKeeper {
   net::Reactor& reactor_;
   const Options options_;
   std::unique_ptr<Pool> pool_;
-  std::int32_t wanted_ = 0;  // members, by the last Resize
   PoolSizer sizer_;
   PoolGrowth growth_;
   PoolWatch watch_;

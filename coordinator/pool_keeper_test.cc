@@ -22,6 +22,7 @@ using MemberState = PoolMember::State;
 // What the test plays, and what the pool was asked.
 struct PlayedPool {
   bool ready = true;
+  bool starts = true;
   std::vector<PoolMember> members;
   std::vector<std::int32_t> grown;
   std::vector<std::string> killed;
@@ -33,7 +34,8 @@ class FakePool final : public Pool {
  public:
   explicit FakePool(PlayedPool& played) : played_(played) {}
   [[nodiscard]] std::string_view name() const override { return "fake"; }
-  [[nodiscard]] double member_cores() const override { return 2; }
+  [[nodiscard]] double member_cores() const override { return played_.starts ? 2 : 0; }
+  [[nodiscard]] bool starts_workers() const override { return played_.starts; }
   [[nodiscard]] bool ready() const override { return played_.ready; }
   Status Grow(std::int32_t count) override {
     if (count > 0) played_.grown.push_back(count);
@@ -187,6 +189,30 @@ TEST_F(PoolKeeperTest, AMemberThatNeverComesIsEndedAndAnotherIsAskedForLater) {
   Second(0);
   Second(0);
   EXPECT_THAT(pool_.grown, ElementsAre(1, 1));
+}
+
+TEST_F(PoolKeeperTest, TheNumberThatJobsAskForIsTold) {
+  ASSERT_TRUE(Begin(1, 4).ok());
+  EXPECT_EQ(keeper_->desired_workers(), 1);
+  (void)Second(5);
+  EXPECT_EQ(keeper_->desired_workers(), 3) << "of two cores each";
+  (void)Second(100);
+  EXPECT_EQ(keeper_->desired_workers(), 4);
+  (void)Second(0);
+  EXPECT_EQ(keeper_->desired_workers(), 1) << "at once: whoever obeys it waits by itself";
+}
+
+// KEDA, say, has the number from the metric, and starts and ends the workers.
+TEST_F(PoolKeeperTest, WorkersThatOthersStartAndEndAreCountedAndLeftAlone) {
+  pool_.starts = false;
+  ASSERT_TRUE(Begin(0, 10).ok());
+  AddMember(1);
+  EXPECT_THAT(Second(7), IsEmpty());
+  EXPECT_EQ(keeper_->desired_workers(), 4) << "by the cores of those that are there";
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(Second(0), IsEmpty());
+  EXPECT_EQ(keeper_->desired_workers(), 0);
+  EXPECT_THAT(pool_.grown, IsEmpty());
+  EXPECT_THAT(pool_.killed, IsEmpty());
 }
 
 TEST_F(PoolKeeperTest, APoolThatNobodyHasGivenANumberIsLeftAlone) {

@@ -66,7 +66,8 @@ struct Rules {
 struct Moment {
   SteadyTime steady;
   std::int64_t wall_ms = 0;
-  double own_cpu_seconds = 0;  // CPU of the coordinator process
+  double own_cpu_seconds = 0;         // CPU of the coordinator process
+  std::uint32_t desired_workers = 0;  // of its pool
 };
 
 // A verified message. A reply goes to `peer`.

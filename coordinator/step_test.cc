@@ -316,6 +316,7 @@ TEST_F(StepTest, StatusShowsJobsWorkersLoadAndCpu) {
   const wire::ClusterStatus status = cluster_.Status();
   EXPECT_EQ(status.version, "0.1.0");
   EXPECT_DOUBLE_EQ(status.coordinator_cpu_seconds, 0.25);
+  EXPECT_EQ(status.desired_workers, 3U);
   ASSERT_THAT(status.jobs, SizeIs(1));
   EXPECT_EQ(status.jobs[0].state, "running");
   EXPECT_THAT(status.jobs[0].workers, ElementsAre(worker));

@@ -48,7 +48,7 @@ class Cluster {
     TakeAsItIs(event);
   }
   void TakeAsItIs(const Event& event) {
-    last = Step(rules, state, event, Moment{clock.Now(), clock.WallMillis(), 0.25});
+    last = Step(rules, state, event, Moment{clock.Now(), clock.WallMillis(), 0.25, 3});
     for (const Update& update : last.updates) {
       const headrace::Status applied = state.Apply(update);
       HR_CHECK(applied.ok());

@@ -10,12 +10,14 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "coordinator/pool/core/fake_reactor.h"
 #include "coordinator/pool/core/pool.h"
+#include "coordinator/pool/kubernetes/fake_kubernetes.h"
 #include "coordinator/pool/slurm/fake_slurm.h"
 
 namespace headrace::coordinator {
@@ -28,6 +30,7 @@ class PoolBench {
     RegisterPools(registry_);
     std::string name = (std::filesystem::temp_directory_path() / "pool-bench-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
+    if (kind_ == "kubernetes") kubernetes_.emplace();
   }
   PoolBench(const PoolBench&) = delete;
   PoolBench& operator=(const PoolBench&) = delete;
@@ -39,7 +42,13 @@ class PoolBench {
 
   [[nodiscard]] bool starts_workers() const { return kind_ != "static"; }
   [[nodiscard]] bool restarts_workers() const { return kind_ == "local" || kind_ == "exec"; }
-  [[nodiscard]] bool elsewhere() const { return kind_ == "exec" || kind_ == "slurm"; }
+  [[nodiscard]] bool elsewhere() const { return kind_ == "exec" || answers_later(); }
+  // The engine takes a request on, and says only then that it has no room or forbids it.
+  [[nodiscard]] bool answers_later() const { return kind_ == "slurm" || kind_ == "kubernetes"; }
+  // What the engine says after Refuse.
+  [[nodiscard]] std::string refusal() const {
+    return kind_ == "kubernetes" ? "cannot create resource" : "Invalid account";
+  }
 
   // `worker`: what the worker's shell runs in the end.
   [[nodiscard]] std::unique_ptr<Pool> Make(PoolEvents events, std::int64_t epoch = 1,
@@ -59,6 +68,10 @@ class PoolBench {
                {"poll-s", "1"},
                {"command-timeout-s", "1000"},
                {"at-stop", keep_at_stop_ ? "keep" : "end"}};
+    } else if (kind_ == "kubernetes") {
+      given = kubernetes_->Settings();
+      given.emplace_back("program", "sh");
+      given.emplace_back("at-stop", keep_at_stop_ ? "keep" : "end");
     } else if (kind_ == "local" && refuses_) {
       options.worker_command = {"/no/such/worker"};
     }
@@ -72,8 +85,12 @@ class PoolBench {
   void Refuse() {
     refuses_ = true;
     slurm_.Behave("forbid");
+    if (kubernetes_) kubernetes_->Allow({"list", "watch", "delete"});
   }
-  void Limit(int count) { slurm_.Behave("limit " + std::to_string(count)); }
+  void Limit(int count) {
+    slurm_.Behave("limit " + std::to_string(count));
+    if (kubernetes_) kubernetes_->Do("quota", {{"pods", count}});
+  }
   // A pool that ends leaves its members alone, as where its process is killed.
   void KeepAtStop(bool keep) { keep_at_stop_ = keep; }
 
@@ -114,6 +131,7 @@ class PoolBench {
 
   FakeReactor reactor_;
   FakeSlurm slurm_;
+  std::optional<FakeKubernetes> kubernetes_;  // of that pool alone
 
  private:
   const std::string kind_;

@@ -52,6 +52,11 @@ class PoolContract : public testing::TestWithParam<std::string> {
         }
         return !info.member.empty();
       }));
+      // A worker may be faster than its engine's answer.
+      EXPECT_TRUE(bench_.Until([&] {
+        return std::ranges::any_of(
+            pool_->List(), [&](const PoolMember& member) { return member.handle == info.member; });
+      }));
       for (const auto& each : bench_.Workers()) processes_[each.member] = each.pid;
     }
     pool_->Registered(info);
@@ -289,7 +294,7 @@ TEST_P(PoolContract, AnEngineThatForbidsIsAnErrorAndNothingIsListed) {
   const Status grown = pool_->Grow(2);
   if (grown.ok()) {
     ASSERT_TRUE(bench_.Until([&] { return failed_ == 2; }));
-    EXPECT_THAT(why_.message(), testing::HasSubstr("Invalid account"));
+    EXPECT_THAT(why_.message(), testing::HasSubstr(bench_.refusal()));
   } else {
     EXPECT_TRUE(grown.code() == Code::kNotFound || grown.code() == Code::kInfeasible);
   }
@@ -301,7 +306,7 @@ TEST_P(PoolContract, AQuotaThatIsUsedUpIsAnErrorAndWhatFitsComes) {
   bench_.Limit(1);
   Status grown = pool_->Grow(3);
   ASSERT_TRUE(grown.ok());
-  if (GetParam() == "slurm") {
+  if (bench_.answers_later()) {
     ASSERT_TRUE(bench_.Until([&] { return failed_ == 2 && bench_.Workers().size() == 1; }));
     grown = why_;
   } else {
@@ -318,7 +323,8 @@ TEST(PoolRegistry, AnUnknownNameListsTheKnownOnes) {
   FakeReactor reactor;
   const auto made = Registry().Make("cloud", {}, reactor, {}, {});
   EXPECT_EQ(made.status().code(), Code::kNotFound);
-  EXPECT_THAT(made.status().message(), testing::HasSubstr("exec, local, slurm, static"));
+  EXPECT_THAT(made.status().message(),
+              testing::HasSubstr("exec, kubernetes, local, slurm, static"));
 }
 
 TEST(PoolName, IsAWordOfTheAddressThatWorkersHave) {

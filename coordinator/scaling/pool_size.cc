@@ -11,6 +11,7 @@ std::int32_t PoolSizer::Observe(const PoolView& view, SteadyTime now) {
   const auto wanted =
       std::clamp(static_cast<std::int32_t>(std::min(exact, static_cast<double>(options_.most))),
                  options_.least, options_.most);
+  wanted_ = wanted;
   if (wanted >= view.members) {
     idle_ = false;
     return wanted - view.members;

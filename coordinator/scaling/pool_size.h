@@ -23,13 +23,16 @@ class PoolSizer {
     std::int32_t most = 0;
     Duration idle_after;  // an unneeded member is drained after this time
   };
-  explicit PoolSizer(Options options) : options_(options) {}
+  explicit PoolSizer(Options options) : options_(options), wanted_(options.least) {}
 
   // Returns the members to start (> 0), or to drain (< 0) now.
   std::int32_t Observe(const PoolView& view, SteadyTime now);
+  // What the jobs ask for now, by the last view; the least number before there was one.
+  [[nodiscard]] std::int32_t wanted() const { return wanted_; }
 
  private:
   Options options_;
+  std::int32_t wanted_;
   bool idle_ = false;
   SteadyTime idle_since_{};
   std::int32_t most_wanted_ = 0;  // since then

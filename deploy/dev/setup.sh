@@ -15,7 +15,8 @@ debian_packages() {
       echo libgtest-dev libgmock-dev libopencv-core-dev libopencv-imgproc-dev
       echo python3 python3-dev python3-venv patchelf
       ;;
-    # prometheus has promtool. Slurm's daemons run in tests alone (tests/support/servers/slurm.py).
+    # prometheus has promtool. Slurm's daemons run in tests alone (tests/support/servers/slurm.py). openssl
+    # also makes the certificate of the double of Kubernetes, for a C++ test too.
     test)
       echo iproute2 nginx openssl prometheus zsh fish
       echo munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins

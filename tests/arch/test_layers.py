@@ -50,7 +50,7 @@ FENCES = {
     r"^spdlog/|^fmt/": ("base/log",),
     r"^xxhash\.h$": ("base/hash",),
     r"^sodium": ("base/pass/", "remote/"),
-    r"^curl/": ("remote/", "web/test_client"),
+    r"^curl/": ("remote/", "web/test_client", "coordinator/pool/kubernetes/http_calls"),
     r"^microhttpd\.h$": ("web/",),
     r"^CLI/": ("cli/",),
     r"^nanobind/|^pybind11/|^Python\.h$": (

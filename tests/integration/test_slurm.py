@@ -1,56 +1,11 @@
 """A pool on a real Slurm of four nodes: slurmctld, slurmd and munged, started by the test."""
 
-import contextlib
-import json
-import os
-import subprocess
-import sys
 import time
-import zlib
 
-import numpy
 import pytest
-import torch
-from PIL import Image
-from support.headrace_program import (
-    HEADRACE,
-    clean_environment,
-    free_address,
-    headrace,
-    ready_workers,
-    running,
-    wait_for,
-    wait_for_answer,
-)
+from support.headrace_program import headrace, wait_for
+from support.pool_program import PATIENCE, PoolHead, PoolProgram, large_photos, stock_sums
 from support.servers.slurm import slurm
-from torch.utils.data import DataLoader
-from torchvision.datasets import ImageFolder
-from torchvision.transforms import CenterCrop, Compose, Resize, ToTensor
-
-PATIENCE = 150  # a machine that does much else starts torch in a minute
-TRANSFORM = Compose([Resize(256), CenterCrop(224), ToTensor()])
-# Takes a batch, and then the seconds that a file says, until there is a file that says to stop.
-PROGRAM = """
-import json, os, pathlib, sys, time, zlib
-import torch
-from torch.utils.data import DataLoader
-from torchvision.datasets import ImageFolder
-from torchvision.transforms import CenterCrop, Compose, Resize, ToTensor
-
-photos, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-transform = Compose([Resize(256), CenterCrop(224), ToTensor()])
-generator = torch.Generator().manual_seed(0)
-loader = DataLoader(
-    ImageFolder(photos, transform), 4, shuffle=True, num_workers=2, generator=generator
-)
-epochs = []
-while not (folder / "stop").exists():
-    epochs.append([])
-    for pictures, labels in loader:
-        epochs[-1].append(zlib.crc32(pictures.numpy().tobytes() + labels.numpy().tobytes()))
-        time.sleep(float((folder / "step").read_text()))
-print(json.dumps(epochs))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -61,60 +16,18 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
-    """A class-per-folder set of 24 JPEG files, so large that one worker is never enough."""
-    generator = numpy.random.default_rng(7)
-    place = tmp_path_factory.mktemp("photos")
-    for index in range(24):
-        small = generator.integers(0, 256, (9, 12, 3), dtype=numpy.uint8)
-        folder = place / f"class{index % 3}"
-        folder.mkdir(exist_ok=True)
-        Image.fromarray(small).resize((3000, 2200 + index)).save(folder / f"{index}.jpg")
-    return place
+    return large_photos(tmp_path_factory.mktemp("photos"))
 
 
-def sums(photos, epochs):
-    """Of the batches that the stock loader makes. Each picture is the same in all epochs."""
-    dataset = list(ImageFolder(photos, TRANSFORM))
-    loader = DataLoader(dataset, 4, shuffle=True, generator=torch.Generator().manual_seed(0))
-    return [
-        [
-            zlib.crc32(pictures.numpy().tobytes() + labels.numpy().tobytes())
-            for pictures, labels in loader
-        ]
-        for _ in range(epochs)
-    ]
-
-
-class Head:
-    """A coordinator with a pool on the cluster, which may be killed and started again."""
+class Head(PoolHead):
+    """A coordinator with a pool on the cluster."""
 
     def __init__(self, cluster, folder, *words):
-        self.cluster, self.log, self.address = cluster, folder / "log", free_address()
-        self._words = [
-            "coordinator", "--listen", self.address, "--state-dir", str(folder / "state"),
-            "--pool", "slurm", "--slurm-memory", "512M", "--slurm-poll-s", "1",
-            "--slurm-output", str(folder / "worker-%A_%a"), "--heartbeat-ms", "200", *words,
-        ]  # fmt: skip
-        self._open = contextlib.ExitStack()
-
-    def start(self):
-        variables = self.cluster.environment | {"HEADRACE_LOG": "info"}
-        self.process = self._open.enter_context(running(*self._words, log=self.log, **variables))
-        wait_for_answer(self.address)
-
-    def kill(self):
-        self.process.kill()
-        self._open.close()
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self._open.close()
-
-    def said(self):
-        return self.log.read_text()
+        self.cluster = cluster
+        super().__init__(
+            folder, "--pool", "slurm", "--slurm-memory", "512M", "--slurm-poll-s", "1",
+            "--slurm-output", str(folder / "worker-%A_%a"), *words, **cluster.environment,
+        )  # fmt: skip
 
     def jobs(self, states="PENDING,RUNNING"):
         mine = f"pool=headrace-{self.address.removeprefix('tcp://').replace(':', '-')} "
@@ -124,59 +37,8 @@ class Head:
         """Of its jobs, also of those that have ended."""
         return {job: state for job, state, *_ in self.jobs("all")}
 
-    def members(self):
-        """Of the ready workers: what Slurm calls them."""
-        return sorted(worker["member"] for worker in ready_workers(self.address))
-
-    def until(self, condition, what):
-        """Its first true value. Asking costs a process: not too often."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            if value := condition():
-                return value
-            time.sleep(0.2)
-        said = self.said(), self.cluster.jobs("all")
-        raise AssertionError(f"no {what} within {PATIENCE} s: {said}")
-
-    def until_ready(self, count):
-        return self.until(
-            lambda: members if len(members := self.members()) == count else None, f"{count} workers"
-        )
-
-
-class Program:
-    """A training program, run by Headrace. How long its steps take is the test's."""
-
-    def __init__(self, photos, folder, address):
-        self._folder = folder
-        (folder / "program.py").write_text(PROGRAM)
-        self.step(1)
-        words = "run", "--coordinator", address, "--remote-only", sys.executable
-        self._process = subprocess.Popen(
-            [HEADRACE, *words, str(folder / "program.py"), str(photos), str(folder)],
-            env=clean_environment(),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.communicate()
-
-    def step(self, seconds):
-        (self._folder / "new").write_text(str(seconds))
-        os.replace(self._folder / "new", self._folder / "step")
-
-    def sums(self):
-        """Lets it end."""
-        (self._folder / "stop").touch()
-        self.step(0)
-        out, _ = self._process.communicate(timeout=120)
-        assert self._process.returncode == 0
-        return json.loads(out.splitlines()[-1])
+    def story(self):
+        return f"{self.said()}{self.cluster.jobs('all')}"
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +99,7 @@ def test_workers_follow_demand_and_nothing_is_lost(cluster, photos, tmp_path):
     words = "--workers", "1", "--max-workers", "4", "--slurm-submit", "--exclude=n3,n4"
     with (
         Head(cluster, tmp_path, *words) as head,
-        Program(photos, tmp_path, head.address) as program,
+        PoolProgram(photos, tmp_path, head.address) as program,
     ):
         (first,) = head.until_ready(1)
         program.step(0)
@@ -259,7 +121,7 @@ def test_workers_follow_demand_and_nothing_is_lost(cluster, photos, tmp_path):
         assert len(epochs) == 1, "the coordinator that was killed has started all of them"
 
         batches = program.sums()
-        assert batches and batches == sums(photos, len(batches))
+        assert batches and batches == stock_sums(photos, len(batches))
         (last,) = head.until_ready(1)
         head.until(
             lambda: {head.states()[member] for member in before - {last}} == {"COMPLETED"},

@@ -71,6 +71,9 @@ class Pool {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // Cores of one member; 0: this pool does not say.
   [[nodiscard]] virtual double member_cores() const { return 0; }
+  // False: it only knows of workers that others start and end, as a scaler does by the metric
+  // `desired_workers`.
+  [[nodiscard]] virtual bool starts_workers() const { return true; }
   // False until the pool knows what a coordinator before this one has left behind. Grow then fails
   // with kUnavailable, and List may lack members.
   [[nodiscard]] virtual bool ready() const { return true; }

@@ -12,6 +12,7 @@ namespace {
 class StaticPool final : public Pool {
  public:
   [[nodiscard]] std::string_view name() const override { return "static"; }
+  [[nodiscard]] bool starts_workers() const override { return false; }
 
   Status Grow(std::int32_t count) override {
     if (count <= 0) return Status::Ok();

@@ -1,0 +1,187 @@
+"""A pool on Kubernetes: a real coordinator and real workers, which a strict double of a cluster starts."""
+
+import os
+import signal
+
+import pytest
+from support.headrace_program import headrace, wait_for
+from support.pool_program import PATIENCE, PoolHead, PoolProgram, large_photos, stock_sums
+from support.servers.kubernetes import NAMESPACE, TOKEN, kubernetes, rights, role
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    return large_photos(tmp_path_factory.mktemp("photos"))
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with kubernetes(tmp_path / "cluster") as made:
+        yield made
+
+
+class Head(PoolHead):
+    """A coordinator whose workers are Pods of the cluster."""
+
+    def __init__(self, cluster, folder, *words, keys=None):
+        self.cluster = cluster
+        super().__init__(folder, *cluster.words, *words, keys=keys)
+
+    def pods(self):
+        """By name, those that nobody has told to end."""
+        return {
+            pod["metadata"]["name"]: pod
+            for pod in self.cluster.pods()
+            if "deletionTimestamp" not in pod["metadata"]
+        }
+
+    def story(self):
+        logs = {pod.name: pod.read_text() for pod in (self.cluster.folder / "logs").iterdir()}
+        return f"{self.said()}{self.cluster.pods()}{logs}"
+
+
+def make_keys(folder, cluster):
+    """Keys of a cluster, in a folder for the coordinator and in a Secret for workers."""
+    made = headrace("keys", str(folder))
+    assert made.returncode == 0, made.stderr
+    files = {name: (folder / name).read_text() for name in ("allow", "worker.key")}
+    cluster.do("secret", namespace=NAMESPACE, name="headrace-worker-keys", files=files)
+    return folder
+
+
+def test_workers_follow_demand_and_nothing_is_lost(cluster, photos, tmp_path):
+    """A program wants one worker, then four, and ends. Meanwhile a worker is killed, a node is lost, and
+    then the coordinator is killed. Each has keys from its Secret, and rights from the Role alone."""
+    keys = make_keys(tmp_path / "keys", cluster)
+    uid = cluster.do(
+        "workload", resource="statefulsets", namespace=NAMESPACE, name="headrace",
+        spec={"replicas": 0, "selector": {"matchLabels": {"app": "headrace"}}},
+    )  # fmt: skip
+    words = "--workers", "1", "--max-workers", "4", "--kubernetes-keys-secret"
+    words += "headrace-worker-keys", "--kubernetes-owner", "statefulset/headrace"
+    with (
+        Head(cluster, tmp_path, *words, keys=keys) as head,
+        PoolProgram(photos, tmp_path, head.address, keys) as program,
+    ):
+        (first,) = head.until_ready(1)
+        program.step(0)
+        assert first in head.until_ready(4)
+        assert [o["uid"] for p in cluster.pods() for o in p["metadata"]["ownerReferences"]] == [
+            uid
+        ] * 4
+
+        victim = next(name for name in head.members() if name != first)
+        os.kill(head.pods()[victim]["pid"], signal.SIGKILL)
+        head.until(
+            lambda: victim not in (now := head.members()) and len(now) == 4, "another in its place"
+        )
+
+        # The engine says nothing of it. What was there is replaced before.
+        node = head.pods()[first]["spec"]["nodeName"]
+        lost = {name for name, pod in head.pods().items() if pod["spec"]["nodeName"] == node}
+        cluster.do("lose_node", name=node)
+        head.until(lambda: len(set(head.members()) - lost) == 4, "others in their place")
+        assert {head.pods()[name]["status"]["phase"] for name in lost} == {"Running"}
+
+        # The next coordinator has the same workers.
+        before = set(head.members()) - lost
+        epochs = {pod["metadata"]["labels"]["headrace.io/epoch"] for pod in head.pods().values()}
+        head.kill()
+        head.start()
+        head.until(lambda: before <= set(head.members()), "adopted workers")
+        assert epochs == {
+            pod["metadata"]["labels"]["headrace.io/epoch"] for pod in head.pods().values()
+        }, "the coordinator that was killed has started all of them"
+
+        batches = program.sums()
+        assert batches and batches == stock_sums(photos, len(batches))
+        head.until_ready(1)
+        said = head.said()
+    wait_for(lambda: not set(head.pods()) - lost, "end with the coordinator", PATIENCE)
+    assert TOKEN not in said
+    assert rights(role("rbac.yaml")) == cluster.do("used"), "the Role has what is used, no more"
+    assert cluster.do("forced") == 0, "no Pod was deleted while its worker ran"
+
+
+def test_what_kubernetes_does_not_give_is_told_once(cluster, tmp_path):
+    """A Role without `create`, then a quota, then an image that there is not."""
+    cluster.allow(
+        [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "delete"]}]
+    )
+    with Head(cluster, tmp_path, "--workers", "2", "--queued-s", "3") as head:
+        missing = "needs the verb create on pods"
+        head.until(lambda: missing in head.said(), "reason")
+        asked = cluster.do("calls").count("create pods")
+        head.until(lambda: cluster.do("calls").count("create pods") > asked, "another try")
+        assert head.said().count(missing) == 1, head.said()
+
+        cluster.do("quota", pods=1)
+        cluster.allow(role("rbac.yaml"))
+        head.until_ready(1)
+        head.until(lambda: "exceeded quota: workers" in head.said(), "reason of the quota")
+        cluster.do("quota", pods=None)
+        head.until_ready(2)
+    never = tmp_path / "never"
+    never.mkdir()
+    words = "--workers", "1", "--queued-s", "3", "--kubernetes-image", "no-such-image"
+    with Head(cluster, never, *words) as head:
+        head.until(lambda: "no worker within 3 s (" in head.said(), "reason")
+        assert 'ErrImagePull: image "no-such-image" not found' in head.said()
+        head.until(lambda: cluster.do("calls").count("delete pods") > 2, "end of what waits")
+
+
+def test_a_drained_node_and_an_eviction_are_drains(cluster, photos, tmp_path):
+    with (
+        Head(cluster, tmp_path, "--workers", "2") as head,
+        PoolProgram(photos, tmp_path, head.address) as program,
+    ):
+        first = head.until_ready(2)
+        program.step(0)
+        cluster.do("drain_node", name=head.pods()[first[0]]["spec"]["nodeName"])
+        head.until(lambda: not set(first) & set(now := head.members()) and len(now) == 2, "others")
+        evicted, _ = head.members()
+        cluster.do("end_pod", namespace=NAMESPACE, name=evicted, reason="Evicted")
+        head.until(lambda: evicted not in (now := head.members()) and len(now) == 2, "another")
+        batches = program.sums()
+        assert batches and batches == stock_sums(photos, len(batches))
+        assert "lost" not in head.said() and "ended before" not in head.said(), head.said()
+
+
+def test_a_deployment_is_scaled_where_nobody_may_make_pods(cluster, photos, tmp_path):
+    """Driver B: the Role of scale.yaml, and workers that a Deployment starts."""
+    cluster.allow(role("scale.yaml"))
+    head = Head(
+        cluster, tmp_path, "--workers", "1", "--max-workers", "3",
+        "--kubernetes-scale", "deployments/headrace-workers",
+    )  # fmt: skip
+    arguments = "worker", "--coordinator", head.address, "--threads", "1"
+    container = {
+        "name": "worker", "image": "headrace-worker",
+        "args": [*arguments, "--pool-member", "$(POD_NAME)"],
+        "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+    }  # fmt: skip
+    cluster.do(
+        "workload", resource="deployments", namespace=NAMESPACE, name="headrace-workers",
+        spec={
+            "selector": {"matchLabels": {"app": "w"}},
+            "template": {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [container]}},
+        },
+    )  # fmt: skip
+    with head, PoolProgram(photos, tmp_path, head.address) as program:
+        head.until_ready(1)
+        program.step(0)
+        head.until_ready(3)
+        batches = program.sums()
+        assert batches and batches == stock_sums(photos, len(batches))
+        head.until_ready(1)
+        assert len(head.pods()) == 1
+    wait_for(lambda: not head.pods(), "end with the coordinator", PATIENCE)
+    assert rights(role("scale.yaml")) == cluster.do("used")
+
+
+def test_settings_of_the_pool_are_its_own():
+    answer = headrace("coordinator", "--pool", "local", "--kubernetes-image", "x")
+    assert answer.returncode != 0
+    assert "--kubernetes-image is for --pool kubernetes" in answer.stderr
+    answer = headrace("coordinator", "--pool", "kubernetes", "--kubernetes-image", "x")
+    assert answer.returncode != 0 and "this is no Pod of Kubernetes" in answer.stderr
