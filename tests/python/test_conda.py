@@ -1,10 +1,10 @@
 """The conda recipe names what CMake looks for and what the package needs. Nothing here can build it."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import jinja2
+import tomllib
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]

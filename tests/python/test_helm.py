@@ -1,10 +1,10 @@
 """The Helm chart makes what deploy/kubernetes has in plain YAML. A small renderer stands for Helm, which Debian
 does not have: it refuses what it does not know, so the chart stays within it (support/helm.py)."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomllib
 import yaml
 from support import helm
 
@@ -57,7 +57,9 @@ def test_values_reach_what_they_are_about():
     assert not any(one["kind"] == "NetworkPolicy" for one in made)
     one = container(made)
     assert one["image"] == values["image"]
-    assert {"--kubernetes-image=registry.example/headrace:0.1.0", "--max-workers=40"} <= set(one["args"])
+    assert {"--kubernetes-image=registry.example/headrace:0.1.0", "--max-workers=40"} <= set(
+        one["args"]
+    )
     assert "--kubernetes-keys-secret=theirs" in one["args"]
     assert one["args"][-2:] == ["--kubernetes-labels=a=b", "--policy=sjf"]
     spec = named(made)["StatefulSet", "headrace"]["spec"]
@@ -105,8 +107,13 @@ def test_the_renderer_does_as_helm(template, made):
 
 @pytest.mark.parametrize(
     "template",
-    ["{{ range .Values.list }}", "{{ .Values.none }}", "{{ .Values.text | upper }}", "{{ .Values.list }}"]
-    + ["{{ include \"a\" . }}", "{{ if .Values.yes }}", "{{ end }}", "{{ $x := 1 }}"],
+    [
+        "{{ range .Values.list }}",
+        "{{ .Values.none }}",
+        "{{ .Values.text | upper }}",
+        "{{ .Values.list }}",
+    ]
+    + ['{{ include "a" . }}', "{{ if .Values.yes }}", "{{ end }}", "{{ $x := 1 }}"],
 )
 def test_what_the_renderer_does_not_know_it_refuses(template):
     with pytest.raises(helm.NotRendered):

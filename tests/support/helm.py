@@ -106,13 +106,19 @@ def render(text: str, scope: dict[str, Any]) -> str:
     return "".join(made)
 
 
-def rendered(chart: Path, name: str, namespace: str, values: dict[str, Any] | None = None) -> list[dict]:
+def rendered(
+    chart: Path, name: str, namespace: str, values: dict[str, Any] | None = None
+) -> list[dict]:
     """All objects that `helm template NAME --namespace NAMESPACE` makes, with the chart's values and these."""
     about = yaml.safe_load((chart / "Chart.yaml").read_text())
     scope = {
         "Values": _merged(yaml.safe_load((chart / "values.yaml").read_text()), values or {}),
         "Release": {"Name": name, "Namespace": namespace, "Service": "Helm"},
-        "Chart": {"Name": about["name"], "Version": about["version"], "AppVersion": about["appVersion"]},
+        "Chart": {
+            "Name": about["name"],
+            "Version": about["version"],
+            "AppVersion": about["appVersion"],
+        },
     }
     made = []
     for template in sorted((chart / "templates").glob("*.yaml")):
