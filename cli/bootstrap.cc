@@ -23,13 +23,18 @@ Result<std::string> FindBootstrap(const std::string& binary, const std::string& 
     if (IsBootstrap(override_dir)) return fs::absolute(override_dir, error).string();
     return NotFound("HEADRACE_BOOTSTRAP_DIR=" + override_dir + " has no sitecustomize.py");
   }
-  const fs::path lib = fs::path(binary).parent_path().parent_path() / "lib";
+  const fs::path above = fs::path(binary).parent_path().parent_path();
+  if (IsBootstrap(above / "bootstrap")) return (above / "bootstrap").string();
+  const fs::path lib = above / "lib";
   std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator it(lib, error), end; !error && it != end; it.increment(error)) {
     if (!it->path().filename().string().starts_with("python3")) continue;
-    const fs::path candidate = it->path() / "site-packages" / "headrace" / "bootstrap";
-    if (IsBootstrap(candidate)) found.push_back(candidate);
+    // dist-packages: of Debian's own Python.
+    for (const char* site : {"site-packages", "dist-packages"}) {
+      const fs::path candidate = it->path() / site / "headrace" / "bootstrap";
+      if (IsBootstrap(candidate)) found.push_back(candidate);
+    }
   }
   if (!found.empty()) return std::max_element(found.begin(), found.end())->string();
   return NotFound("the Python package headrace is not installed beside " + binary +

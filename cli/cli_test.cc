@@ -265,6 +265,13 @@ TEST_F(Scratch, BootstrapIsFoundBesideTheBinaryOrByTheVariable) {
   std::ofstream(installed / "sitecustomize.py") << "";
   EXPECT_EQ(*FindBootstrap(binary, ""), installed.string());
   EXPECT_EQ(*FindBootstrap("/elsewhere/bin/headrace", installed.string()), installed.string());
+  // What Debian's own pip installs.
+  const fs::path debian = root_ + "/local/lib/python3.13/dist-packages/headrace/bootstrap";
+  fs::create_directories(debian);
+  std::ofstream(debian / "sitecustomize.py") << "";
+  EXPECT_EQ(*FindBootstrap(root_ + "/local/bin/headrace", ""), debian.string());
+  // A portable wheel has the program in the package.
+  EXPECT_EQ(*FindBootstrap(debian.parent_path() / "bin" / "headrace", ""), debian.string());
   EXPECT_THAT(FindBootstrap(binary, root_).status().message(), HasSubstr("HEADRACE_BOOTSTRAP_DIR"));
 }
 

@@ -20,6 +20,7 @@ debian_packages() {
     test)
       echo iproute2 nginx openssl prometheus zsh fish
       echo munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
+      echo mmdebstrap bubblewrap podman runc openssh-server openssh-client
       ;;
     # Stores that speak S3, and a clock that is wrong (tests/support/servers).
     servers)

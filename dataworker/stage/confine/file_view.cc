@@ -19,6 +19,19 @@
 namespace headrace::dataworker {
 namespace {
 
+// glibc has names for these since 2.36, and portable wheels serve hosts with an older one.
+int OpenTree(const std::string& path, unsigned flags) {
+  return static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, path.c_str(), flags));
+}
+int SetMountAttributes(int place, const char* path, unsigned flags, mount_attr attributes) {
+  return static_cast<int>(
+      ::syscall(SYS_mount_setattr, place, path, flags, &attributes, sizeof(attributes)));
+}
+int MoveMount(int tree, const std::string& to) {
+  return static_cast<int>(::syscall(SYS_move_mount, tree, "", AT_FDCWD, to.c_str(),
+                                    static_cast<unsigned>(MOVE_MOUNT_F_EMPTY_PATH)));
+}
+
 constexpr int kMostLinks = 40;
 constexpr char kFloor[] = "/tmp";  // where the view is built, over what the host has there
 
@@ -172,8 +185,7 @@ Status FileView::Open() {
       ++it;
       continue;
     }
-    place.tree = UniqueFd(
-        ::open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+    place.tree = UniqueFd(OpenTree(path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
     if (!place.tree.valid()) {
       const bool absent = errno == ENOENT || errno == EACCES || errno == ENOTDIR;
       if (place.needed || !absent) return WhyNot("show " + path);
@@ -186,8 +198,7 @@ Status FileView::Open() {
     mount_attr attributes{};
     attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;
     attributes.attr_set |= place.kind == Kind::kDevice ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;
-    if (::mount_setattr(place.tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
-                        sizeof(attributes)) != 0) {
+    if (SetMountAttributes(place.tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, attributes) != 0) {
       return WhyNot("make " + path + " read-only");
     }
     ++it;
@@ -218,8 +229,7 @@ Status FileView::Put(const std::string& path, Place& place, std::uint64_t own_by
         ::mount("headrace", here.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, settings.c_str());
     return mounted == 0 ? Status() : WhyNot("make " + path);
   }
-  const int moved =
-      ::move_mount(place.tree.get(), "", AT_FDCWD, here.c_str(), MOVE_MOUNT_F_EMPTY_PATH);
+  const int moved = MoveMount(place.tree.get(), here);
   place.tree.reset();
   return moved == 0 ? Status() : WhyNot("show " + path);
 }
@@ -236,7 +246,7 @@ Status FileView::Enter(std::uint64_t own_bytes) {
   for (auto& [path, place] : places_) HR_RETURN_IF_ERROR(Put(path, place, own_bytes));
   mount_attr attributes{};
   attributes.attr_set = MOUNT_ATTR_RDONLY;
-  if (::mount_setattr(AT_FDCWD, ".", 0, &attributes, sizeof(attributes)) != 0) {
+  if (SetMountAttributes(AT_FDCWD, ".", 0, attributes) != 0) {
     return WhyNot("make / read-only");
   }
   // The old root is put over the new one, and goes.

@@ -29,10 +29,12 @@ struct BufferOwner {
   Py_buffer view{};
   ~BufferOwner() {
     if (!Py_IsInitialized()) return;
+#ifndef Py_LIMITED_API  // the stable ABI does not say who has the GIL
     if (PyGILState_Check()) {
       PyBuffer_Release(&view);
       return;
     }
+#endif
     const std::scoped_lock lock(released_mutex);
     released.push_back(view);
   }
@@ -55,7 +57,7 @@ std::string PathBytes(nb::handle path) {
   PyObject* encoded = nullptr;
   if (PyUnicode_FSConverter(path.ptr(), &encoded) == 0) throw nb::python_error();
   const nb::object bytes = nb::steal(encoded);
-  return {PyBytes_AS_STRING(encoded), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded))};
+  return {PyBytes_AsString(encoded), static_cast<std::size_t>(PyBytes_Size(encoded))};
 }
 
 BlobObject EncodeFileTable(const std::string& root, nb::handle paths, nb::handle labels) {
@@ -63,10 +65,10 @@ BlobObject EncodeFileTable(const std::string& root, nb::handle paths, nb::handle
   table.root = root;
   const nb::object items = nb::steal(PySequence_Fast(paths.ptr(), "paths must be a sequence"));
   if (!items.is_valid()) throw nb::python_error();
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+  const Py_ssize_t count = FastSize(items);
   table.paths.reserve(static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
-    table.paths.push_back(PathBytes(PySequence_Fast_GET_ITEM(items.ptr(), i)));
+    table.paths.push_back(PathBytes(FastItem(items, i)));
   }
   table.labels = Integers(labels);
   if (table.labels.size() != table.paths.size()) {

@@ -31,11 +31,11 @@ std::vector<std::int64_t> Integers(nb::handle source) {
   if (PyObject_CheckBuffer(source.ptr())) return FromBuffer(source);
   const nb::object items = nb::steal(PySequence_Fast(source.ptr(), "integers must be a sequence"));
   if (!items.is_valid()) throw nb::python_error();
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+  const Py_ssize_t count = FastSize(items);
   std::vector<std::int64_t> values;
   values.reserve(static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const long long value = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(items.ptr(), i));
+    const long long value = PyLong_AsLongLong(FastItem(items, i));
     if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
     values.push_back(value);
   }

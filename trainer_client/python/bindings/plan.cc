@@ -191,11 +191,11 @@ class Parser {
   static ArgValue ParseArg(const std::string& op, nb::handle value) {
     PyObject* p = value.ptr();
     if (PyLong_Check(p)) return nb::cast<std::int64_t>(value);  // bool too
-    if (PyFloat_Check(p)) return PyFloat_AS_DOUBLE(p);
+    if (PyFloat_Check(p)) return PyFloat_AsDouble(p);
     if (PyUnicode_Check(p)) return nb::cast<std::string>(value);
     if (PyBytes_Check(p)) {
-      const auto* data = reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(p));
-      return Bytes(data, data + PyBytes_GET_SIZE(p));
+      const auto* data = reinterpret_cast<const std::byte*>(PyBytes_AsString(p));
+      return Bytes(data, data + PyBytes_Size(p));
     }
     if (PyList_Check(p) || PyTuple_Check(p)) {
       bool all_ints = true;

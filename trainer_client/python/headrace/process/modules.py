@@ -20,6 +20,9 @@ from typing import Any
 MARK = b"headrace modules"
 _TAIL = struct.Struct(f"<I{len(MARK)}s")
 _MOST_BYTES = 1 << 20
+# Folders of these names hold installed packages, wherever they are: of another environment that is on
+# PYTHONPATH, or of Debian's Python.
+_SITES = frozenset(("site-packages", "dist-packages"))
 
 
 def tail(names: Iterable[str]) -> bytes:
@@ -40,7 +43,8 @@ def names_in(bundle_fd: int) -> list[str]:
 
 
 def own_modules() -> Iterator[ModuleType]:
-    """Modules of the program itself: files that no interpreter or package installation owns."""
+    """Modules of the program itself: files that no interpreter or package installation owns. A folder
+    on PYTHONPATH is the program's, but for what pip has put there."""
     prefixes = _installed()
     for name, module in sys.modules.copy().items():
         if name == "__main__" or not isinstance(module, ModuleType):
@@ -106,8 +110,44 @@ def import_installed(names: list[str]) -> None:
                 importlib.import_module(parent)
 
 
-@functools.cache
 def _installed() -> tuple[str, ...]:
+    """With what the paths of installed files begin, as the search path is now."""
+    return _installed_on(tuple(entry for entry in sys.path if isinstance(entry, str)))
+
+
+@functools.lru_cache(maxsize=8)
+def _installed_on(search: tuple[str, ...]) -> tuple[str, ...]:
+    found = list(_of_the_interpreter())
+    for entry in search:
+        folder = _real(entry) if entry else ""  # "": the working directory
+        if not folder or (folder + os.sep).startswith(tuple(found)):
+            continue
+        if os.path.basename(folder) in _SITES:
+            found.append(folder + os.sep)
+        else:
+            found += [os.path.join(folder, name) for name in _put_there_by_pip(folder)]
+    return tuple(found)
+
+
+def _put_there_by_pip(folder: str) -> set[str]:
+    """Files and folders (with a slash) of a folder in which `pip install --target` has put packages.
+    What else lies there is the program's own."""
+    names: set[str] = set()
+    with suppress(OSError):
+        for held in os.listdir(folder):
+            if not held.endswith(".dist-info"):
+                continue
+            record = os.path.join(folder, held, "RECORD")
+            with suppress(OSError), open(record, errors="replace") as lines:
+                for line in lines:
+                    name, slash, _ = line.partition(",")[0].strip('" \n').partition("/")
+                    if name.strip("."):
+                        names.add(name + slash)
+    return names
+
+
+@functools.cache
+def _of_the_interpreter() -> tuple[str, ...]:
     import torch
 
     paths = {

@@ -227,10 +227,15 @@ def _size(environ: Mapping[str, str], name: str, default: int) -> int:
 
 
 def find_binary(environ: Mapping[str, str] = os.environ) -> str:
-    """Path of the `headrace` program: set, beside the interpreter, or on PATH. Empty: none."""
+    """Path of the `headrace` program: set, in this package (a portable wheel has it there), beside the
+    interpreter, or on PATH. Empty: none."""
     configured = environ.get("HEADRACE_BINARY", "")
     if configured:
         return configured
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    inside = os.path.join(package, "bin", "headrace")
+    if os.access(inside, os.X_OK):
+        return inside
     beside = os.path.join(os.path.dirname(sys.executable), "headrace")
     if os.access(beside, os.X_OK):
         return beside
