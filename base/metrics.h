@@ -193,5 +193,5 @@
     "workers that the coordinator has drained because they were slow, since its start")     \
   X(u32, programs_without_room, 10, kCount, kGauge, "",                                     \
     "programs that ask for a job and find no room (--max-jobs)")                            \
-  X(u32, desired_workers, 12, kCount, kGauge, "",                                           \
+  X(u32, desired_workers, 13, kCount, kGauge, "",                                           \
     "workers that the pool is to have by what jobs ask for, within --workers and --max-workers")
