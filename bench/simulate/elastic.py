@@ -165,6 +165,8 @@ CACHE_COLUMNS = {
     "worst_wait_b": "of b, %",
 }
 NEVER = -1
+# Policies leave a quota where it is if it is as near as a fiftieth (ADR 0076).
+STAYS = 0.02
 
 
 def read_cache_step(points: dict, begin: float, shares: dict) -> dict:
@@ -184,7 +186,7 @@ def read_cache_step(points: dict, begin: float, shares: dict) -> dict:
         return [each for each in job if each["time_s"] <= time + 1e-6][-1]
 
     quota = when(lambda now: all(
-        abs(now[job]["quota_bytes"] - shares[job] * DATA) < 0.01 * DATA for job in shares
+        abs(now[job]["quota_bytes"] - shares[job] * DATA) < STAYS * DATA for job in shares
     ))  # fmt: skip
     cached = when(lambda now: all(
         now[job]["cached_bytes"] >= 0.9 * shares[job] * DATA for job in shares

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import pathlib
 import tempfile
 
@@ -18,10 +17,6 @@ RATIOS = (1, 1.5, 2, 3, 4, 6, 7.1, 9, 10, 12, 12.1, 12.8, 13.5, 14)
 # A queue of 5,000 jobs: fewer cells, and rounds of an hour.
 LONG = {"trace2": (3, 12)}
 BASELINES = ("fixed", "synergy", "synergy-opt", "tfdata", "cachew")
-# At 3 cores a GPU, and profiles of 3: each division of cores in each order of GPUs.
-ORDERS = ("fifo", "sjf", "max_min", "least_work")
-DIVISIONS = ("fixed", "synergy", "synergy-opt", "tfdata", "fifo", "max_min_fair", "utilization")
-RESTARTS = (0, 30, 120, 250)
 
 
 def one_job(options) -> tuple[list[dict], str]:
@@ -67,7 +62,7 @@ def cell_arguments(folder, trace, cores, profile, separable, policy, order=None)
         arguments += ["--round-s", 3600]
     if order:
         arguments += ["--order", order]
-    return [*arguments, "--restart-s", sweep.RESTART_S]
+    return arguments
 
 
 def muri(options) -> tuple[list[dict], str]:
@@ -86,25 +81,6 @@ def muri(options) -> tuple[list[dict], str]:
                         cells[(*at, policy, "fifo")] = cell_arguments(*base, policy, "fifo")
                     for order in ("sjf", "max_min"):
                         cells[(*at, "fixed", order)] = cell_arguments(*base, "fixed", order)
-                    for order in ("fifo", "least_work"):
-                        cells[(*at, "utilization", order)] = cell_arguments(
-                            *base, "utilization", order
-                        )
-                    cells[(*at, "fixed", "fifo")].append("--bound")
-                    if (cores, profile) == (3, 3):
-                        for policy, order in itertools.product(DIVISIONS, ORDERS):
-                            key = (*at, policy, order)
-                            if key not in cells:
-                                cells[key] = cell_arguments(*base, policy, order)
-                        for restart, (policy, order) in itertools.product(
-                            RESTARTS, (("max_min_fair", None), ("utilization", "least_work"))
-                        ):
-                            if trace in LONG:
-                                continue
-                            arguments = cell_arguments(*base, policy, order)
-                            cells[(*at, policy, f"{order} restart {restart}")] = [
-                                *arguments[:-1], restart,
-                            ]  # fmt: skip
                     # Cores without limit for everybody: no policy could do more with them.
                     cells[(*at, "unlimited", "fifo")] = [
                         *cell_arguments(*base, "tfdata", "fifo"), "--extra-cores", 1000000,
@@ -125,129 +101,6 @@ def bound(figure: dict, cores: float) -> float:
     gpu = figure["gpu_util"]
     cpu = figure["cpu_util"]
     return 1 / max(gpu, cpu) if cores else 0
-
-
-def cells_of(results, profile, separable, cores) -> list[tuple]:
-    """The keys of `fixed` in order of arrival, trace by trace."""
-    return [
-        key[:4] for key in results
-        if key[1:] == (cores, profile, separable, "fixed", "fifo")
-    ]  # fmt: skip
-
-
-def summary_text(options, results) -> str:
-    """Median [least, greatest] of the traces."""
-    columns = {
-        "fifo": ("fifo", None), "utilization": ("utilization", None),
-        "max_min_fair": ("max_min_fair", None), "sjf": ("sjf", None),
-        "synergy": ("synergy", "fifo"), "synergy-opt": ("synergy-opt", "fifo"),
-        "tfdata": ("tfdata", "fifo"), "cachew": ("cachew", "fifo"),
-        "utilization, least work": ("utilization", "least_work"),
-        "fixed, sjf": ("fixed", "sjf"), "fixed, max-min": ("fixed", "max_min"),
-        "no limit": ("unlimited", "fifo"),
-    }  # fmt: skip
-    measures = (
-        ("Average completion time: `fixed` in order of arrival over each",
-         lambda base, mine: base["avg_jct_s"] / mine["avg_jct_s"]),
-        ("99th percentile: the same", lambda base, mine: base["p99_jct_s"] / mine["p99_jct_s"]),
-        ("Share of the bound on the average completion time that is reached",
-         lambda base, mine: base["bounds"]["avg_jct_s"] / mine["avg_jct_s"]),
-        ("Useful GPU time over held GPU time: each over `fixed`",
-         lambda base, mine: mine["gpu_util_held"] / base["gpu_util_held"]),
-        ("Useful GPU time over all GPUs while jobs arrive: share of its bound",
-         lambda base, mine: mine["gpu_util_window"] / base["bounds"]["gpu_util_window"]),
-        ("Useful GPU time over all GPUs for the makespan: share of its bound",
-         lambda base, mine: mine["gpu_util"] / base["bounds"]["gpu_util"]),
-    )  # fmt: skip
-    text = "\n# Medians [least, greatest] of the traces\n"
-    for title, value in measures:
-        rows = []
-        for profile, separable, cores in itertools.product((3, 1), (False, True), options.cores):
-            cells = cells_of(results, profile, separable, cores)
-            row = [
-                sweep.spread([
-                    value(results[(*cell, "fixed", "fifo")], results[(*cell, *column)])
-                    for cell in cells
-                ])
-                for column in (*columns.values(), ("fixed", "fifo"))
-            ]  # fmt: skip
-            rows.append([profile, "all" if separable else "not RL", cores, *row])
-        head = ["profile", "separable", "cores a GPU", *columns, "fixed"]
-        text += f"\n## {title}\n\n" + sweep.table(head, rows)
-    return text + orders_text(results) + fairness_text(results) + restarts_text(results)
-
-
-def orders_text(results) -> str:
-    text = "\n# Division of cores and order of GPUs apart, at 3 cores a GPU, profiles of 3\n"
-    for title, base_order, value in (
-        ("`fixed` in the same order of GPUs over each: what the division gives", None, "jct"),
-        ("`fixed` in order of arrival over each: both together", "fifo", "jct"),
-        ("Share of the bound that is reached", "fifo", "bound"),
-    ):
-        for separable in (False, True):
-            cells = cells_of(results, 3, separable, 3)
-            rows = []
-            for policy in DIVISIONS:
-                row = []
-                for order in ORDERS:
-                    base = [results[(*cell, "fixed", base_order or order)] for cell in cells]
-                    mine = [results[(*cell, policy, order)] for cell in cells]
-                    row.append(sweep.spread([
-                        (b["bounds"] if value == "bound" else b)["avg_jct_s"] / m["avg_jct_s"]
-                        for b, m in zip(base, mine, strict=True)
-                    ]))  # fmt: skip
-                rows.append([policy, *row])
-            reading = "all separable" if separable else "RL stays"
-            text += f"\n## {title}; {reading}\n\n"
-            text += sweep.table(["division \\ order", *ORDERS], rows)
-    return text
-
-
-FAIRNESS = {
-    "fairness_min": "least", "fairness_p1": "1st percentile", "fairness_p5": "5th",
-    "fairness_jain": "Jain", "finish_time_median": "finish-time fairness, median",
-    "finish_time_p99": "99th percentile", "finish_time_unfair": "harmed",
-}  # fmt: skip
-
-
-def fairness_text(results) -> str:
-    rows = []
-    for policy, order in (
-        ("fixed", "fifo"), ("fifo", None), ("utilization", None), ("max_min_fair", None), ("sjf", None),
-        ("synergy", "fifo"), ("synergy-opt", "fifo"), ("tfdata", "fifo"), ("cachew", "fifo"),
-        ("utilization", "least_work"),
-    ):  # fmt: skip
-        of = [results[(*cell, policy, order)] for cell in cells_of(results, 3, False, 3)]
-        name = policy if order in (None, "fifo") else f"{policy}, least work"
-        rows.append([name, *(sweep.spread([each[key] for each in of]) for key in FAIRNESS)])
-    return (
-        "\n# Fairness at 3 cores a GPU, profiles of 3, RL stays\n\n"
-        "Of a job's mean rate over that with its own share, and of its completion time over that in an equal "
-        "part of the cluster.\n\n" + sweep.table(["policy", *FAIRNESS.values()], rows)
-    )
-
-
-def restarts_text(results) -> str:
-    rows = []
-    for policy, order in (("max_min_fair", None), ("utilization", "least_work")):
-        for separable in (False, True):
-            cells = [cell for cell in cells_of(results, 3, separable, 3) if cell[0] not in LONG]
-            row = [
-                sweep.spread([
-                    results[(*cell, "fixed", "fifo")]["avg_jct_s"]
-                    / results[(*cell, policy, f"{order} restart {restart}")]["avg_jct_s"]
-                    for cell in cells
-                ])
-                for restart in RESTARTS
-            ]  # fmt: skip
-            name = policy if order is None else f"{policy}, least work"
-            rows.append([name, "all" if separable else "not RL", *row])
-    head = ["policy", "separable", *(f"{each} s" for each in RESTARTS)]
-    return (
-        "\n# What a restart costs, at 3 cores a GPU, profiles of 3, without trace2\n\n"
-        "`fixed` in order of arrival over each; by seconds of a restart.\n\n"
-        + sweep.table(head, rows)
-    )
 
 
 def muri_text(options, results) -> str:
@@ -285,7 +138,7 @@ def muri_text(options, results) -> str:
                         )  # fmt: skip
         header = ["profile cores", "separable", "cores a GPU", "trace", *names, "bound on use"]
         text += sweep.table(header, rows)
-    return text + summary_text(options, results)
+    return text
 
 
 def main() -> None:

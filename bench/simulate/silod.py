@@ -30,12 +30,6 @@ METRICS = {
         mine["gpu_util_held"] / base["gpu_util_held"]
     ),
     "T5 least fairness": lambda base, mine: mine["fairness_min"] / base["fairness_min"],
-    "T5 1st percentile of fairness": lambda base, mine: mine["fairness_p1"] / base["fairness_p1"],
-    "T5 5th percentile of fairness": lambda base, mine: mine["fairness_p5"] / base["fairness_p5"],
-    "T5 Jain's index": lambda base, mine: mine["fairness_jain"] / base["fairness_jain"],
-    "T5 finish-time fairness, 99th percentile": lambda base, mine: (
-        base["finish_time_p99"] / mine["finish_time_p99"]
-    ),
 }
 
 
@@ -51,8 +45,7 @@ def run_grid(options, folder: pathlib.Path) -> list[dict]:
         )  # fmt: skip
         for cache, source in itertools.product(caches, sources):
             common = ["--trace", trace, "--gpus", gpus, "--cpu-per-gpu", 3,
-                      "--cache-gb", cache * 1000, "--source-gbps", source,
-                      "--restart-s", sweep.RESTART_S]  # fmt: skip
+                      "--cache-gb", cache * 1000, "--source-gbps", source]  # fmt: skip
             at = (gpus, cache, source)
             for policy in sweep.OURS:
                 cells[(*at, policy, "joint")] = [*common, "--policy", policy]
@@ -65,10 +58,6 @@ def run_grid(options, folder: pathlib.Path) -> list[dict]:
                 cells[(*at, order, kind)] = [
                     *common, "--policy", "tfdata", "--order", order, "--cache", kind,
                 ]  # fmt: skip
-            cells[(*at, "fifo", "lru")].append("--bound")
-            cells[(*at, "utilization by least work", "joint")] = [
-                *common, "--policy", "utilization", "--order", "least_work",
-            ]  # fmt: skip
     figures = []
     for (gpus, cache, source, policy, kind), figure in sweep.simulate_all(options, cells).items():
         figure.pop("setting")
@@ -134,25 +123,7 @@ def text_of(figures: list[dict]) -> str:
             "\nThe best of ours in a cell against each of the nine combinations of order and cache: "
             f"{sweep.spread(best)} (median [least, greatest]).\n"
         )
-    return text + reached(by_cell)
-
-
-def reached(by_cell: dict) -> str:
-    """The share of the bounds that each policy reaches."""
-    text = "\n## Shares of the bounds that are reached, median [least, greatest]\n\n"
-    keys = [key for key in next(iter(by_cell.values())) if key[1] != "apart"]
-    rows = []
-    for policy, cache in keys:
-        row = [f"{policy}, {cache}"]
-        for of, invert in (("avg_jct_s", True), ("gpu_util_held", False), ("gpu_util_window", False)):
-            values = []
-            for cell in by_cell.values():
-                bound, mine = cell["fifo", "lru"]["bounds"][of], cell[policy, cache][of]
-                values.append(bound / mine if invert else mine / bound)
-            row.append(sweep.spread(values))
-        rows.append(row)
-    head = ["policy, cache", "completion time", "useful over held GPU time", "while jobs arrive"]
-    return text + sweep.table(head, rows)
+    return text
 
 
 def main() -> None:
