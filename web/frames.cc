@@ -154,6 +154,10 @@ std::string PoolText(const PoolState& pool) {
     AppendKey(text, name);
     AppendNumber(text, static_cast<std::int64_t>(value));
   }
+  AppendKey(text, "cores");
+  AppendNumber(text, Rounded(pool.cores, 6));
+  AppendKey(text, "core_price");
+  AppendNumber(text, pool.core_price);
   text += ",\"reasons\":[";
   for (std::size_t i = 0; i < pool.reasons.size(); ++i) {
     text += i > 0 ? ",{\"text\":" : "{\"text\":";

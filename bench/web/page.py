@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
@@ -88,7 +89,9 @@ def server_cost(url: str, pid: int, listeners: int, seconds: float) -> dict:
     frames = [len(each.sizes) - n for each, n in zip(open_ones, counted, strict=True)]
     sizes = open_ones[0].sizes if open_ones else []
     for each in open_ones:
-        each.answer.close()
+        each.answer.fp.raw._sock.shutdown(socket.SHUT_RDWR)  # the thread reads there
+        each.join()
+    time.sleep(3)  # the server hears of it with the next frame
     return {
         "cores": cores,
         "frames_a_second": min(frames) / seconds if frames else 0,
