@@ -116,7 +116,9 @@ def test_top_leaves_the_screen_when_it_is_ended_and_when_it_fails():
     terminal = Terminal("top", "--coordinator", address)
     try:
         assert terminal.end() == 1
-        assert "\x1b[?1049l" in terminal.text.partition("headrace:")[0], "the error is on the screen that stays"
+        assert "\x1b[?1049l" in terminal.text.partition("headrace:")[0], (
+            "the error is on the screen that stays"
+        )
     finally:
         terminal.close()
     with coordinator("--listen", address):

@@ -155,7 +155,7 @@ class Page:
         )
 
     def prefers(self, scheme: str) -> None:
-        """"light" or "dark"."""
+        """ "light" or "dark"."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=features)
 
@@ -169,7 +169,9 @@ class Page:
         self.call("Input.insertText", text=text)
 
     def picture(self, path: pathlib.Path, whole: bool = False) -> pathlib.Path:
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)[
+            "data"
+        ]
         path.write_bytes(base64.b64decode(data))
         return path
 

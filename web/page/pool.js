@@ -63,7 +63,6 @@ export class PoolView {
     const ask = pool.most > 0 ? `${many(pool.wanted, "member is", "members are")} wanted of at most ${count(pool.most)}, at least ${count(pool.least)}.` : "";
     setText(
       this.what,
-      this.cost,
       pool.name === "static"
         ? "Nobody starts workers here: they come by themselves (--pool static)."
         : `Workers come from ${pool.name}. ${ask}`,
