@@ -53,7 +53,7 @@ class Terminal:
         """The lines of the last page that was painted whole."""
         self.read()
         pages = re.findall(r"\x1b\[H(.*?)\x1b\[K\x1b\[J", self.text, re.DOTALL)
-        return pages[-1].split("\x1b[K\r\n") if pages else []
+        return re.split(r"\x1b\[K\r+\n", pages[-1]) if pages else []
 
     def wait(self, fragment: str, line: int | None = None) -> list[str]:
         def there():

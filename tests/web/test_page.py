@@ -21,6 +21,7 @@ from support.headrace_program import (
     coordinator,
     free_address,
     free_port,
+    headrace,
     wait_for,
     wait_for_answer,
 )
@@ -86,6 +87,12 @@ def cluster(tmp_path_factory):
             stdin=subprocess.DEVNULL,
         )
         try:
+            # On a busy machine torch alone takes its time to be imported.
+            wait_for(
+                lambda: "train.py" in headrace("jobs", "--coordinator", made.address).stdout,
+                "job",
+                300,
+            )
             yield made
         finally:
             job.kill()
@@ -188,8 +195,7 @@ def test_the_keyboard_reaches_everything_in_the_order_of_the_page(page):
     assert "train.py" in names[14]
     assert [each["inside"] for each in order[15:17]] == ["footer", "footer"]
     # The skip link leads to the content, and Tab goes on from there.
-    page.run("document.activeElement.blur(), getSelection().removeAllRanges()")
-    page.press("Tab")
+    page.run("document.querySelector('.skip').focus()")
     page.press("Enter")
     assert page.run("document.activeElement.id") == "main"
     page.press("Tab")
@@ -254,7 +260,7 @@ def test_an_admin_drains_a_worker_by_keyboard(page, cluster):
     page.wait(
         "document.querySelector('dialog')?.open && document.activeElement.id === 'admin-word'"
     )
-    assert accessibility.problems(page) == []
+    assert accessibility.problems(page, landmarks=False) == [], "the rest is inert"
     page.type("wrong")
     page.press("Enter")
     page.wait("document.querySelector('[role=alert]').textContent.startsWith('Not done')")
