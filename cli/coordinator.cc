@@ -26,7 +26,6 @@
 #include "net/keyring.h"
 #include "net/reactor.h"
 #include "schemas/wire/host_identity.h"
-#include "web/metrics_text.h"
 #include "web/status_server.h"
 
 namespace headrace::cli {
@@ -128,22 +127,6 @@ Result<GivenSettings> SettingsOf(const coordinator::PoolDescriptor& pool, bool e
   return settings;
 }
 
-Result<std::unique_ptr<web::StatusServer>> ServeStatus(net::Reactor& reactor,
-                                                       const Options& options,
-                                                       coordinator::Coordinator& coordinator) {
-  web::StatusSource source;
-  source.metrics = [&coordinator]() -> std::function<std::string()> {
-    return [now = coordinator.Describe()] { return web::MetricsText(now); };
-  };
-  source.not_ready = [] { return std::string(); };  // it serves once it listens
-  source.page = PageOf(coordinator, options.policy, options.http_admin_token_file);
-  HR_TRY(auto server,
-         web::StatusServer::Start(reactor, {options.http_address, options.http_token_file},
-                                  std::move(source)));
-  LogInfo("page, metrics and health at http://" + server->address());
-  return server;
-}
-
 // The address that workers elsewhere are given has this host in it; empty: as it listens.
 std::string AdvertisedHost(const Options& options, bool elsewhere) {
   if (!elsewhere) return "";
@@ -236,7 +219,9 @@ Status Coordinate(const Options& options) {
   }
   std::unique_ptr<web::StatusServer> status_server;
   if (!options.http_address.empty()) {
-    HR_TRY(status_server, ServeStatus(*reactor, options, *made));
+    HR_TRY(status_server,
+           ServePage(*reactor, *made, {options.http_address, options.http_token_file},
+                     {options.policy, options.prices.core, options.http_admin_token_file}));
   }
   LogInfo("coordinator " + std::string(kVersion) + " listens at " + made->endpoint());
   const Status ran = reactor->Run();
@@ -389,14 +374,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
                    "Private directory of the sockets; with --embedded removed at the end")
       ->type_name("DIR");
   AddHttp(*command, options->http_address, options->http_token_file,
-          "Serve a page for people, /metrics for Prometheus, /healthz and /readyz there [default: "
-          "nowhere]");
-  command
-      ->add_option(
-          "--http-admin-token-file", options->http_admin_token_file,
-          "File with a word; whoever has it may give orders on the page [default: it is for "
-          "reading]")
-      ->type_name("FILE");
+          &options->http_admin_token_file);
   AddParentPid(*command, options->parent_pid);
   command->footer(
       "Examples:\n"

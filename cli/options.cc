@@ -69,12 +69,24 @@ void AddInsecure(CLI::App& command, bool& insecure) {
 }
 
 void AddHttp(CLI::App& command, std::string& address, std::string& token_file,
-             const std::string& help) {
-  command.add_option("--http", address, help)->type_name("HOST:PORT");
+             std::string* admin_file) {
+  const std::string page = admin_file != nullptr ? "a page for people, " : "";
+  command
+      .add_option("--http", address,
+                  "Serve " + page +
+                      "/metrics for Prometheus, /healthz and /readyz there [default: nowhere]")
+      ->type_name("HOST:PORT");
   command
       .add_option("--http-token-file", token_file,
                   "File with a word that each of these requests must bring; wanted where other "
                   "hosts reach the address")
+      ->type_name("FILE");
+  if (admin_file == nullptr) return;
+  command
+      .add_option(
+          "--http-admin-token-file", *admin_file,
+          "File with a word; whoever has it may give orders on the page [default: it is for "
+          "reading]")
       ->type_name("FILE");
 }
 

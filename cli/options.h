@@ -51,10 +51,10 @@ void AddKeys(CLI::App& command);
 void AddQuota(CLI::App& command, Quota& quota);
 // Adds --insecure for a server.
 void AddInsecure(CLI::App& command, bool& insecure);
-// Adds --http, with its help, and --http-token-file, for web::HttpOptions.
+// Adds --http and --http-token-file, for web::HttpOptions. With `admin_file`, of a server with a page:
+// --http-admin-token-file.
 void AddHttp(CLI::App& command, std::string& address, std::string& token_file,
-             const std::string& help =
-                 "Serve /metrics for Prometheus, /healthz and /readyz there [default: nowhere]");
+             std::string* admin_file = nullptr);
 void AddParentPid(CLI::App& command, std::int64_t& pid);
 // Adds --stage-memory and the other limits of Python stages, --allow-root and --allow-endpoint; see
 // dataworker::WorkerOptions.

@@ -1,17 +1,31 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "coordinator/coordinator.h"
+#include "net/reactor.h"
 #include "web/status_page.h"
+#include "web/status_server.h"
 
 namespace headrace::cli {
 
-// What the page of a coordinator is made from. `coordinator` outlives it. `policy`: its name.
-[[nodiscard]] web::PageSource PageOf(coordinator::Coordinator& coordinator, std::string policy,
-                                     std::string admin_token_file);
+struct PageSettings {
+  std::string policy;            // its name
+  double core_price = 0;         // of a core of the pool for an hour; 0: not known
+  std::string admin_token_file;  // see web::PageSource
+};
 
-// For people: how many members are in which state, and why they are not there.
-[[nodiscard]] web::PoolState PoolStateOf(const coordinator::PoolReport& report);
+// What the page of a coordinator is made from. `coordinator` outlives it.
+[[nodiscard]] web::PageSource PageOf(coordinator::Coordinator& coordinator, PageSettings settings);
+
+// The coordinator's page, metrics and health. Errors are StatusServer's. `coordinator` outlives it.
+[[nodiscard]] Result<std::unique_ptr<web::StatusServer>> ServePage(
+    net::Reactor& reactor, coordinator::Coordinator& coordinator, web::HttpOptions http,
+    PageSettings settings);
+
+// How many members are in which state, why they are not there, and what they have and cost. `now`: their workers.
+[[nodiscard]] web::PoolState PoolStateOf(const coordinator::PoolReport& report,
+                                         const wire::ClusterStatus& now, double core_price);
 
 }  // namespace headrace::cli

@@ -21,10 +21,19 @@ OrderedJson PoolObject(const web::PoolState& pool) {
   for (const web::PoolState::Reason& each : pool.reasons) {
     reasons.push_back({{"text", each.text}, {"members", each.members}});
   }
-  return {{"name", pool.name},       {"least", pool.least},          {"most", pool.most},
-          {"wanted", pool.wanted},   {"queued", pool.queued},        {"starting", pool.starting},
-          {"running", pool.running}, {"waiting", pool.waiting},      {"draining", pool.draining},
-          {"lost", pool.lost},       {"reasons", std::move(reasons)}};
+  return {{"name", pool.name},
+          {"least", pool.least},
+          {"most", pool.most},
+          {"wanted", pool.wanted},
+          {"queued", pool.queued},
+          {"starting", pool.starting},
+          {"running", pool.running},
+          {"waiting", pool.waiting},
+          {"draining", pool.draining},
+          {"lost", pool.lost},
+          {"cores", pool.cores},
+          {"core_price", pool.core_price},
+          {"reasons", std::move(reasons)}};
 }
 
 }  // namespace

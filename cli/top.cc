@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -124,10 +125,9 @@ int Live(const std::string& address) {
       std::array<char, 64> typed{};
       const ssize_t got = ::read(STDIN_FILENO, typed.data(), typed.size());
       if (got <= 0) loop.UnwatchFd(STDIN_FILENO);
-      for (ssize_t i = 0; i < got; ++i) {
-        // An arrow comes as three characters, of which the last ones are keys of ours.
-        if (typed[static_cast<std::size_t>(i)] == '\x1b') break;
-        if (!screen.Key(typed[static_cast<std::size_t>(i)])) return loop.Stop();
+      for (const char key :
+           KeysIn({typed.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))})) {
+        if (!screen.Key(key)) return loop.Stop();
       }
       paint();
     });

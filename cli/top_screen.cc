@@ -191,6 +191,21 @@ std::vector<std::string> Notes(const wire::ClusterStatus& now) {
 
 }  // namespace
 
+std::string KeysIn(std::string_view typed) {
+  std::string keys;
+  for (std::size_t at = 0; at < typed.size(); ++at) {
+    if (typed[at] != '\x1b') {
+      keys += typed[at];
+      continue;
+    }
+    // ESC [ ... letter, or ESC O letter (ECMA-48).
+    if (++at >= typed.size() || (typed[at] != '[' && typed[at] != 'O')) continue;
+    const bool long_one = typed[at] == '[';
+    for (++at; long_one && at < typed.size() && (typed[at] < '@' || typed[at] > '~');) ++at;
+  }
+  return keys;
+}
+
 std::size_t CommonDigits(const std::vector<std::int64_t>& ids) {
   constexpr std::size_t kLeft = 3;
   if (ids.empty()) return 0;

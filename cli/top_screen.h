@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/wire/control.h"
@@ -31,6 +32,9 @@ class TopScreen {
   bool down_[2] = {true, false};
   std::size_t page_ = 0;
 };
+
+// What was typed, without the sequences that arrows and other keys send, whose last characters are keys of ours.
+[[nodiscard]] std::string KeysIn(std::string_view typed);
 
 // How many digits all ids begin with that need not be shown: at least three others are left, and ids differ in
 // those. Ids of a coordinator without a journal have eleven digits.

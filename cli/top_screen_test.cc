@@ -102,6 +102,14 @@ TEST(TopScreenTest, RatesOfWorkersAreOfTheTimeBetweenTwoAnswers) {
   EXPECT_THAT(lines[2], HasSubstr(" 250 "));
 }
 
+TEST(TopScreenTest, ArrowsAreNoKeysOfOurs) {
+  EXPECT_EQ(KeysIn("sq"), "sq");
+  EXPECT_EQ(KeysIn("\x1b[Cq"), "q");
+  EXPECT_EQ(KeysIn("s\x1b[5~r\x1bOSg\x1b[1;5Db"), "srgb");
+  EXPECT_EQ(KeysIn("\x1b"), "");
+  EXPECT_EQ(KeysIn("\x1b[1;"), "");
+}
+
 TEST(TopScreenTest, ShortIdsDifferInWhatIsLeft) {
   EXPECT_EQ(CommonDigits({}), 0u);
   EXPECT_EQ(CommonDigits({17}), 0u);

@@ -15,6 +15,7 @@
 #include "base/version.h"
 #include "coordinator/held_answers.h"
 #include "coordinator/message_checks.h"
+#include "coordinator/own_orders.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/pool_keeper.h"
 #include "coordinator/story.h"
@@ -28,9 +29,6 @@ constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
 // Answers that wait for peers, all together: a status of a large cluster is a megabyte.
 constexpr std::size_t kMostUnsentBytes = std::size_t{256} << 20;
 constexpr auto kComplainEvery = std::chrono::seconds(1);
-
-// Who orders from inside of this process. No socket has such a peer: ZeroMQ's names are not empty.
-constexpr const char* kOwnPeer = "";
 
 // Heartbeats after which an unneeded member of a pool is drained.
 constexpr int kIdlePeriods = 60;
@@ -136,10 +134,7 @@ class CoordinatorImpl final : public Coordinator {
 
   void Order(const wire::ClusterOrder& order,
              std::function<void(wire::ClusterOrdered)> answer) override {
-    wire::ClusterOrder numbered = order;
-    numbered.request = ++own_orders_;
-    waiting_orders_[own_orders_] = std::move(answer);
-    Dispatch(PeerMessage{kOwnPeer, std::move(numbered)});
+    Dispatch(PeerMessage{OwnOrders::kPeer, own_orders_.Begin(order, std::move(answer))});
   }
 
   void Stop() override {
@@ -328,16 +323,9 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   void Send(const Outgoing& message) {
-    if (message.peer == kOwnPeer) return TellOwn(message.body);
+    if (message.peer == OwnOrders::kPeer) return own_orders_.Tell(message.body);
     // If a peer is gone or does not read, its silence will be noticed.
     if (Status s = socket_->Send(message.peer, message.body); !s.ok()) LogDebug(s.ToString());
-  }
-
-  void TellOwn(const wire::Body& body) {
-    const auto* done = std::get_if<wire::ClusterOrdered>(&body);
-    const auto waiting =
-        done ? waiting_orders_.extract(done->request) : decltype(waiting_orders_)::node_type();
-    if (waiting) waiting.mapped()(*done);
   }
 
   void Verify(WorkerId id) {
@@ -365,9 +353,7 @@ class CoordinatorImpl final : public Coordinator {
   std::map<JobId, std::string> consumers_;   // peers
   std::map<WorkerId, std::string> workers_;  // peers
   HeldAnswers held_;
-  // Orders that came by the page, and whom to tell.
-  std::uint64_t own_orders_ = 0;
-  std::map<std::uint64_t, std::function<void(wire::ClusterOrdered)>> waiting_orders_;
+  OwnOrders own_orders_;
   SteadyTime last_complaint_;
   PoolKeeper keeper_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // posts check that this still exists

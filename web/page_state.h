@@ -21,6 +21,8 @@ struct PoolState {
   std::int32_t waiting = 0;  // ended, and due again after a pause
   std::int32_t draining = 0;
   std::int32_t lost = 0;
+  double cores = 0;       // of members whose workers are there
+  double core_price = 0;  // of one of them for an hour, in any currency; 0: not known
   // Why members are not there: the engine's words, each once, with how many it is of. At most
   // kMostReasons.
   struct Reason {

@@ -129,11 +129,12 @@ void StatusPage::Tick() {
 
 StatusPage::StatePtr StatusPage::Look() {
   const SteadyTime began = reactor_.clock().Now();
+  const Duration used = reactor_.clock().ThreadCpu();
   auto state = std::make_shared<PageState>(source_.state());
   if (!source_.admin_token_file.empty()) {
     state->actions = {"drain", "cancel", "resume", "priority"};
   }
-  const Duration took = reactor_.clock().Now() - began + Duration(encoding_.load());
+  const Duration took = reactor_.clock().ThreadCpu() - used + Duration(encoding_.load());
   next_look_ = began + std::max<Duration>(kPeriod, kSeldom * took);
   {
     const std::scoped_lock lock(mutex_);
@@ -162,7 +163,7 @@ StatusPage::StatePtr StatusPage::Latest() {
 }
 
 FeedFrame StatusPage::NextFrame() {
-  const SteadyTime began = reactor_.clock().Now();
+  const Duration used = reactor_.clock().ThreadCpu();
   StatePtr state;
   std::map<JobId, HistoryStep> last;
   {
@@ -177,7 +178,7 @@ FeedFrame StatusPage::NextFrame() {
     return found == last.end() ? nullptr : &found->second;
   });
   FeedFrame frame{frames_.number(), frames_.Change()};
-  encoding_ = (reactor_.clock().Now() - began).count();
+  encoding_ = (reactor_.clock().ThreadCpu() - used).count();
   return frame;
 }
 

@@ -87,7 +87,7 @@ class StatusPage {
   const bool guarded_;
   std::optional<net::TimerId> timer_;
   SteadyTime next_look_{};                   // of the reactor's thread
-  std::atomic<Duration::rep> encoding_ = 0;  // what the last frame took, ns
+  std::atomic<Duration::rep> encoding_ = 0;  // CPU time of the last frame, ns
   std::mutex mutex_;
   History history_;      // guarded
   StatePtr latest_;      // guarded

@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
@@ -88,7 +89,9 @@ def server_cost(url: str, pid: int, listeners: int, seconds: float) -> dict:
     frames = [len(each.sizes) - n for each, n in zip(open_ones, counted, strict=True)]
     sizes = open_ones[0].sizes if open_ones else []
     for each in open_ones:
-        each.answer.close()
+        each.answer.fp.raw._sock.shutdown(socket.SHUT_RDWR)  # the thread reads there
+        each.join()
+    time.sleep(3)  # the server hears of it with the next frame
     return {
         "cores": cores,
         "frames_a_second": min(frames) / seconds if frames else 0,
@@ -141,9 +144,7 @@ def turning(page: Page):
 def measure(args: argparse.Namespace) -> dict:
     found: dict = {"jobs": args.jobs, "workers": args.workers}
     with cluster(args.server, args.jobs, args.workers) as (url, pid):
-        found["listeners"] = {
-            n: server_cost(url, pid, n, args.seconds) for n in (0, 1, 4, 12)
-        }
+        found["listeners"] = {n: server_cost(url, pid, n, args.seconds) for n in (0, 1, 4, 12)}
         began = time.perf_counter()
         with OPENER.open(url + "/api/status", timeout=60) as answer:
             found["status_bytes"] = len(answer.read())
@@ -164,10 +165,14 @@ def measure(args: argparse.Namespace) -> dict:
                 if "/" not in view:
                     views[view]["typing"] = browser_times(page, args.seconds, typing(page))
                     page.run("document.querySelector('[type=search]').value = ''")
-                    page.run("document.querySelector('[type=search]').dispatchEvent(new Event('input'))")
+                    page.run(
+                        "document.querySelector('[type=search]').dispatchEvent(new Event('input'))"
+                    )
                     views[view]["turning pages"] = browser_times(page, args.seconds, turning(page))
             found["views"] = views
-            metrics = {m["name"]: m["value"] for m in page.call("Performance.getMetrics")["metrics"]}
+            metrics = {
+                m["name"]: m["value"] for m in page.call("Performance.getMetrics")["metrics"]
+            }
             found["heap_bytes"] = metrics["JSHeapUsedSize"]
             found["errors"] = page.errors
     return found
@@ -190,7 +195,10 @@ def main() -> None:
         ("frames a second, 12 listeners", f"{cost['frames_a_second']:.2f}"),
         ("a whole frame", f"{cost['whole_bytes'] / mb:.2f} MB"),
         ("**a change, each second**", f"{cost['change_bytes'] / mb:.2f} MB"),
-        ("`/api/status`", f"{found['status_bytes'] / mb:.1f} MB in {found['status_seconds']:.2f} s"),
+        (
+            "`/api/status`",
+            f"{found['status_bytes'] / mb:.1f} MB in {found['status_seconds']:.2f} s",
+        ),
         ("opened to the first rows", f"{found['first_rows_seconds']:.2f} s"),
         ("the page's heap", f"{found['heap_bytes'] / mb:.0f} MB"),
     ]

@@ -66,7 +66,7 @@ class MadeUp {
       data.phase = i % 2 == 0 ? "steady" : "filling";
       data.bytes = std::uint64_t{200} << 30;
       data.rows = 1'281'167;
-      data.jobs.assign(3, JobId(i));
+      data.jobs = {JobId(i), JobId(i + 4), JobId(i + 8)};
       data.parts = {{.worker = WorkerId(i),
                      .quota_bytes = std::uint64_t{150} << 30,
                      .bytes = std::uint64_t{i % 2 == 0 ? 150U : 90U} << 30}};
@@ -81,6 +81,7 @@ class MadeUp {
                    .wanted = workers,
                    .queued = 2,
                    .running = workers - 2,
+                   .core_price = 0.04,
                    .reasons = {{"(Resources)", 2}}};
   }
 
@@ -97,6 +98,13 @@ class MadeUp {
       worker.last.queued_samples = static_cast<std::uint64_t>(Real(0, 100));
     }
     ++look_;
+    double asked = 1, ready = 0;
+    for (const wire::JobStatus& job : now.jobs) asked += job.demand_millicores;
+    for (const wire::WorkerStatus& worker : now.workers) {
+      if (worker.state == "ready") ready += 1000 * worker.info.usable_cores();
+    }
+    part_ = std::min(1.0, ready / asked);
+    state_.pool.cores = ready / 1000;
     for (wire::JobStatus& job : now.jobs) Train(job);
     return state_;
   }
@@ -120,8 +128,8 @@ class MadeUp {
     job.samples_per_second = ready * (1 - wait);
     job.sessions[0].samples += static_cast<std::uint64_t>(job.samples_per_second);
     job.wait_share = wait;
-    job.demand_millicores = static_cast<std::uint32_t>(1000 * (4 + std::fmod(id * 5, 17)));
-    job.granted_millicores = static_cast<std::uint32_t>(job.demand_millicores * (1 - 0.6 * decode));
+    job.demand_millicores = static_cast<std::uint32_t>(1000 * (4 + std::fmod(id * 5, 9)));
+    job.granted_millicores = static_cast<std::uint32_t>(job.demand_millicores * part_);
     job.granted_local_millicores = std::min(job.granted_millicores, 2000U);
     job.cache_bytes_granted = std::uint64_t{48} << 30;
     job.remaining_samples -= static_cast<std::int64_t>(job.samples_per_second);
@@ -138,6 +146,7 @@ class MadeUp {
   }
   web::PageState state_;
   int look_ = 0;
+  double part_ = 0;  // of what jobs ask for, that there is
   std::mt19937 rng_{7};
 };
 

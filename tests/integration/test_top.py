@@ -53,7 +53,7 @@ class Terminal:
         """The lines of the last page that was painted whole."""
         self.read()
         pages = re.findall(r"\x1b\[H(.*?)\x1b\[K\x1b\[J", self.text, re.DOTALL)
-        return pages[-1].split("\x1b[K\r\n") if pages else []
+        return re.split(r"\x1b\[K\r+\n", pages[-1]) if pages else []
 
     def wait(self, fragment: str, line: int | None = None) -> list[str]:
         def there():
@@ -116,7 +116,9 @@ def test_top_leaves_the_screen_when_it_is_ended_and_when_it_fails():
     terminal = Terminal("top", "--coordinator", address)
     try:
         assert terminal.end() == 1
-        assert "\x1b[?1049l" in terminal.text.partition("headrace:")[0], "the error is on the screen that stays"
+        assert "\x1b[?1049l" in terminal.text.partition("headrace:")[0], (
+            "the error is on the screen that stays"
+        )
     finally:
         terminal.close()
     with coordinator("--listen", address):

@@ -118,12 +118,12 @@ FOCUSED = """(() => {
 })()"""
 
 
-def problems(page: Page) -> list[str]:
-    """What is wrong with the page as it is shown now."""
+def problems(page: Page, landmarks: bool = True) -> list[str]:
+    """What is wrong with the page as it is shown now. `landmarks`: they are wanted."""
     found = [*page.run(STRUCTURE), *page.run(CONTRAST)]
     tree = page.tree()
     found += [f"a {node['role']} without a name" for node in tree if _nameless(node)]
-    for role, wanted in LANDMARKS.items():
+    for role, wanted in LANDMARKS.items() if landmarks else ():
         count = sum(node["role"] == role for node in tree)
         if count == 0 or (wanted and count != wanted):
             found.append(f"{count} landmarks of role {role}")

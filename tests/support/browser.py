@@ -3,6 +3,7 @@ needed, and nothing but this host is reached."""
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -155,7 +156,7 @@ class Page:
         )
 
     def prefers(self, scheme: str) -> None:
-        """"light" or "dark"."""
+        """ "light" or "dark"."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=features)
 
@@ -169,7 +170,9 @@ class Page:
         self.call("Input.insertText", text=text)
 
     def picture(self, path: pathlib.Path, whole: bool = False) -> pathlib.Path:
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)[
+            "data"
+        ]
         path.write_bytes(base64.b64decode(data))
         return path
 
@@ -186,17 +189,23 @@ class Page:
         ]
 
 
+def _above_ten(descriptor: int) -> int:
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(descriptor)
+    return moved
+
+
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
     assert CHROMIUM, "chromium is missing; ./dev test --full installs it"
-    to_read, to_write = os.pipe()
-    back_read, back_write = os.pipe()
+    # The protocol's pipes are its descriptors 3 and 4, so none of ours may have these numbers.
+    to_read, to_write = map(_above_ten, os.pipe())
+    back_read, back_write = map(_above_ten, os.pipe())
     root = ["--no-sandbox"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-        # The protocol's pipes are the descriptors 3 and 4.
         command = f'exec "$0" "$@" 3<&{to_read} 4>&{back_write}'
         process = subprocess.Popen(
-            ["/bin/sh", "-c", command, CHROMIUM, *FLAGS, *root, f"--user-data-dir={home}"],
+            ["bash", "-c", command, CHROMIUM, *FLAGS, *root, f"--user-data-dir={home}"],
             pass_fds=(to_read, back_write),
             env=os.environ | {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home},
             stdin=subprocess.DEVNULL,

@@ -21,6 +21,7 @@ from support.headrace_program import (
     coordinator,
     free_address,
     free_port,
+    headrace,
     wait_for,
     wait_for_answer,
 )
@@ -86,6 +87,12 @@ def cluster(tmp_path_factory):
             stdin=subprocess.DEVNULL,
         )
         try:
+            # On a busy machine torch alone takes its time to be imported.
+            wait_for(
+                lambda: "train.py" in headrace("jobs", "--coordinator", made.address).stdout,
+                "job",
+                300,
+            )
             yield made
         finally:
             job.kill()
@@ -113,7 +120,9 @@ def picture(tmp_path):
 
 def go(page: Page, view: str) -> None:
     page.run(f"location.hash = {view!r}")
-    page.wait(f"document.querySelector('header nav a[aria-current]').hash === '#{view.partition('/')[0]}'")
+    page.wait(
+        f"document.querySelector('header nav a[aria-current]').hash === '#{view.partition('/')[0]}'"
+    )
 
 
 def job_number(page: Page) -> str:
@@ -175,14 +184,18 @@ def test_the_keyboard_reaches_everything_in_the_order_of_the_page(page):
     names = [each["name"] if each else None for each in order]
     assert names[0] == "Skip to the content"
     assert "Auto" in names[1]
-    assert [re.sub(r" ?\d*$", "", name) for name in names[2:6]] == ["Jobs", "Workers", "Data sets", "Pool"]
+    assert [re.sub(r" ?\d*$", "", name) for name in names[2:6]] == [
+        "Jobs",
+        "Workers",
+        "Data sets",
+        "Pool",
+    ]
     assert names[6] == "Filter jobs"
     assert names[7:14] == ["Job", "State", "Waits", "Cores", "Samples/s", "Left", "What would help"]
     assert "train.py" in names[14]
     assert [each["inside"] for each in order[15:17]] == ["footer", "footer"]
     # The skip link leads to the content, and Tab goes on from there.
-    page.run("document.activeElement.blur(), getSelection().removeAllRanges()")
-    page.press("Tab")
+    page.run("document.querySelector('.skip').focus()")
     page.press("Enter")
     assert page.run("document.activeElement.id") == "main"
     page.press("Tab")
@@ -229,7 +242,9 @@ def test_what_it_shows_is_what_the_command_says(page, cluster):
     assert "on 2 workers" in page.run("document.querySelector('.facts').innerText")
     assert re.search(r"waits \d+%", page.run("document.querySelector('.sentence').textContent"))
     # The chart's words and its table say what it draws.
-    page.run("document.querySelector('#waits-words').closest('figure').querySelector('summary').click()")
+    page.run(
+        "document.querySelector('#waits-words').closest('figure').querySelector('summary').click()"
+    )
     page.wait("document.querySelector('figure tbody tr td')?.textContent.includes('%')")
     assert "Decode" in page.run("document.querySelector('#waits-words').textContent")
 
@@ -242,8 +257,10 @@ def test_an_admin_drains_a_worker_by_keyboard(page, cluster):
     page.wait("document.querySelector('.danger')?.checkVisibility()")
     page.run("document.querySelector('.danger').focus()")
     page.press("Enter")
-    page.wait("document.querySelector('dialog')?.open && document.activeElement.id === 'admin-word'")
-    assert accessibility.problems(page) == []
+    page.wait(
+        "document.querySelector('dialog')?.open && document.activeElement.id === 'admin-word'"
+    )
+    assert accessibility.problems(page, landmarks=False) == [], "the rest is inert"
     page.type("wrong")
     page.press("Enter")
     page.wait("document.querySelector('[role=alert]').textContent.startsWith('Not done')")
@@ -257,14 +274,14 @@ def test_an_admin_drains_a_worker_by_keyboard(page, cluster):
     page.type("open sesame")
     page.press("Enter")
     page.wait("!document.querySelector('dialog')")
-    page.wait(
-        "/draining|no such worker/.test(document.querySelector('main').innerText)"
-    )
+    page.wait("/draining|no such worker/.test(document.querySelector('main').innerText)")
 
 
 def test_an_admin_gives_a_job_another_priority(page, cluster):
     go(page, f"jobs/{job_number(page)}")
-    page.wait("[...document.querySelectorAll('.orders button')].filter((b) => b.checkVisibility()).length === 2")
+    page.wait(
+        "[...document.querySelectorAll('.orders button')].filter((b) => b.checkVisibility()).length === 2"
+    )
     page.run("document.querySelectorAll('.orders button')[2].click()")
     page.wait("document.activeElement.id === 'order-value'")
     page.run("document.activeElement.select()")

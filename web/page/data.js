@@ -1,7 +1,7 @@
 // The view of data sets, and of what is cached of them.
 
 import { el, setText } from "./dom.js";
-import { PagedTable, fillState } from "./table.js";
+import { PagedTable, fillState, natural } from "./table.js";
 import { bytes, count, share } from "./text.js";
 
 const phaseOf = (data) => (data.warm ? `${data.phase}, warm` : data.phase);
@@ -23,7 +23,7 @@ export class DataView {
           key: "name",
           label: "Data set",
           heading: true,
-          value: (data) => data.name,
+          value: (data) => (data.order ??= natural(data.name)),
           text: (data) => data.name,
         },
         {

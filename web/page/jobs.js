@@ -1,7 +1,7 @@
 // The view of all jobs.
 
 import { el, setAttribute, setChildren, setText } from "./dom.js";
-import { PagedTable, fillLink, fillState } from "./table.js";
+import { PagedTable, fillLink, fillState, natural } from "./table.js";
 import { cores, count, left, rate, share } from "./text.js";
 import { fillWaitBar } from "./wait_bar.js";
 import { kindOf, notices } from "./why.js";
@@ -36,7 +36,7 @@ export class JobsView {
           key: "job",
           label: "Job",
           heading: true,
-          value: (job) => job.job,
+          value: (job) => (job.order ??= natural(job.name)),
           fill: (cell, job) =>
             fillLink(
               cell,

@@ -16,6 +16,7 @@ export class PoolView {
   constructor() {
     this.title = "Pool";
     this.what = el("p", {});
+    this.cost = el("p", {});
     this.cells = {};
     const rows = STATES.map(([key, name, help]) => {
       this.cells[key] = el("td", { class: "number" });
@@ -29,6 +30,7 @@ export class PoolView {
       { "aria-labelledby": "pool-title" },
       el("h2", { id: "pool-title", tabindex: "-1" }, "Pool"),
       this.what,
+      this.cost,
       el(
         "div",
         { class: "scroll", tabindex: "0", role: "region", "aria-label": "Members of the pool" },
@@ -65,6 +67,13 @@ export class PoolView {
         ? "Nobody starts workers here: they come by themselves (--pool static)."
         : `Workers come from ${pool.name}. ${ask}`,
     );
+    setText(
+      this.cost,
+      pool.core_price > 0
+        ? `Its members have ${cores(pool.cores)} cores, which cost ${cores(pool.cores * pool.core_price)} an hour (${pool.core_price} a core).`
+        : `Its members have ${cores(pool.cores)} cores. What they cost is not known; --core-price tells it.`,
+    );
+    this.cost.hidden = pool.name === "static";
     for (const [key] of STATES) setText(this.cells[key], count(pool[key]));
     this.why.hidden = pool.reasons.length === 0;
     const texts = pool.reasons.map((each) => `${many(each.members, "member")}: ${each.text}`);
@@ -74,7 +83,7 @@ export class PoolView {
     setChildren(this.reasons, nodes);
     setText(
       this.policy,
-      `The policy ${cluster.policy} divides ${cores(cluster.ready_cores)} cores. The coordinator has used ${cores(cluster.coordinator_cpu_seconds)} s of CPU. What a core costs is not known here.`,
+      `The policy ${cluster.policy} divides ${cores(cluster.ready_cores)} cores. The coordinator has used ${cores(cluster.coordinator_cpu_seconds)} s of CPU.`,
     );
   }
 }

@@ -6,8 +6,11 @@ import { count } from "./text.js";
 const ROWS = 50;
 const REORDER_MS = 5000; // rows that move each second can't be read
 
-const compare = (a, b) =>
-  typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
+const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** What orders "node10" behind "node9": a collator that does takes ten times as long for 10,000 rows. */
+export const natural = (text) =>
+  text.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(12, "0"));
 
 /**
  * columns: [{ key, label, numeric, value(row) for sorting, text(row), or fill(cell, row), heading: true for the cell
@@ -148,10 +151,13 @@ export class PagedTable {
     const keys = this.keys.slice(first, first + ROWS);
     const nodes = [];
     const shown = new Map();
+    // Elements of rows that are not shown any more serve others.
+    const there = new Set(keys);
+    const free = [...this.rows].filter(([key]) => !there.has(key)).map(([, made]) => made);
     for (const key of keys) {
       const row = table.rows.get(key);
       if (!row) continue;
-      const made = this.rows.get(key) ?? this.#make();
+      const made = this.rows.get(key) ?? free.pop() ?? this.#make();
       this.#fill(made, row);
       shown.set(key, made);
       nodes.push(made.tr);

@@ -1,7 +1,7 @@
 // The view of all workers.
 
 import { el } from "./dom.js";
-import { PagedTable, fillLink, fillState } from "./table.js";
+import { PagedTable, fillLink, fillState, natural } from "./table.js";
 import { bytes, cores, count, rate, share } from "./text.js";
 import { kindOf } from "./why.js";
 
@@ -21,7 +21,7 @@ export class WorkersView {
           key: "worker",
           label: "Worker",
           heading: true,
-          value: (worker) => `${worker.hostname} ${worker.worker}`,
+          value: (worker) => (worker.order ??= natural(worker.hostname)),
           fill: (cell, worker) =>
             fillLink(
               cell,
