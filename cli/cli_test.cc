@@ -123,7 +123,8 @@ TEST(Show, AJobsPageHasAllItsRanks) {
             "waiting   rank 1 waits 2%: 2% copy\n"
             "unfit     worker 1 on node1: has not the trainer's file /data/1.jpg\n"
             "unfit     worker 8: no module named timm?\n");
-  EXPECT_EQ(JobPage(status, JobId(9)).status().message(), "no job 9; `headrace jobs --all` lists them");
+  EXPECT_EQ(JobPage(status, JobId(9)).status().message(),
+            "no job 9; `headrace jobs --all` lists them");
   EXPECT_EQ(AdviceLines(status),
             "job 3, rank 0 waits 41%: 30% decode\njob 4, rank 1 waits 2%: 2% copy\n");
   EXPECT_EQ(UnfitLines(status),

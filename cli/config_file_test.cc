@@ -96,8 +96,8 @@ TEST_F(ConfigFileTest, TheFirstPlaceThatIsThereCounts) {
   };
   EXPECT_EQ(path({}), "");
   EXPECT_EQ(path({"/etc/headrace.toml"}), "/etc/headrace.toml");
-  environment_["HOME"] = "/home/me";
-  const std::string own = "/home/me/.config/headrace.toml";
+  environment_["HOME"] = "/users-home/me";
+  const std::string own = "/users-home/me/.config/headrace.toml";
   EXPECT_EQ(path({"/etc/headrace.toml", own}), own);
   environment_["XDG_CONFIG_HOME"] = "/x";
   EXPECT_EQ(path({"/etc/headrace.toml", own}), "/etc/headrace.toml");

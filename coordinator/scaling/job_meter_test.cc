@@ -51,33 +51,6 @@ TEST(JobMeter, TermsFollowFromTotals) {
   EXPECT_NEAR(meter.demand().cores, 400 * 0.006, 1e-9);
 }
 
-TEST(JobMeter, TotalsAreOfAllSessionsSinceTheyBegan) {
-  JobMeter meter;
-  Session first, second;
-  second.load.session = SessionId(8);
-  first.Run(200, 0.5, 0.25, 0.5, 0.001, 0.011);
-  meter.Report({first.load});
-  meter.ReportUsed(1.5);
-  meter.EndPeriod(2, 3);
-  // The coordinator may be younger than a session: what that had counts here, not in the period.
-  second.Run(1000, 20, 5, 0, 0, 0.01);
-  meter.Report({first.load, second.load});
-  meter.EndPeriod(4);
-  first.Run(100, 0.5, 0, 1, 0.001, 0);
-  meter.Report({first.load});
-  meter.Report({});  // all have ended
-  const wire::JobTotals totals = meter.totals();
-  EXPECT_EQ(totals.samples, 1300U);
-  EXPECT_EQ(totals.hit_samples, 200U);
-  EXPECT_EQ(totals.miss_samples, 1100U);
-  EXPECT_EQ(totals.step_ns, Ns(21));
-  EXPECT_EQ(totals.stall_compute_ns, Ns(5.25));
-  EXPECT_EQ(totals.stall_source_ns, 0U);
-  EXPECT_DOUBLE_EQ(totals.cpu_seconds, 1.5);
-  EXPECT_DOUBLE_EQ(totals.granted_core_seconds, 10);
-  EXPECT_DOUBLE_EQ(meter.received(), 300);
-}
-
 TEST(JobMeter, ATotalThatFallsIsNoGrowth) {
   JobMeter meter;
   Session session;

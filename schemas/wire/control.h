@@ -13,7 +13,7 @@
 #include "schemas/wire/datasets.h"
 #include "schemas/wire/tiers.h"
 
-// Control-plane messages as plain structs (FlatBuffers form: schemas/fbs/control.fbs.in).
+// Control-plane messages, as in schemas/fbs/control.fbs.in. This file is long because it has all of them.
 //   client -> coordinator  OpenJob, OpenSession, ConsumerHeartbeat, CloseSession, CloseJob
 //   worker -> coordinator  RegisterWorker, WorkerHeartbeat, LeaveWorker
 //   cli    -> coordinator  StatusQuery

@@ -129,6 +129,12 @@ PeerFound Read(Reader& r, const fb::PeerFound* v);
 Offset<fb::PeerPut> Write(Builder& b, const PeerPut& v);
 PeerPut Read(Reader& r, const fb::PeerPut* v);
 
+// What jobs had in all, and jobs that are no more (convert_ended.cc).
+Offset<fb::JobTotals> Write(Builder& b, const JobTotals& v);
+JobTotals Read(Reader& r, const fb::JobTotals* totals);
+Offset<fb::EndedJob> Write(Builder& b, const EndedJob& v);
+EndedJob Read(Reader& r, const fb::EndedJob* v);
+
 // Orders about jobs and workers (convert_orders.cc).
 Offset<fb::ClusterOrder> Write(Builder& b, const ClusterOrder& v);
 ClusterOrder Read(Reader& r, const fb::ClusterOrder* v);

@@ -9,7 +9,9 @@ def seen(entries: int, phase: str = "filling", rows: int = 100, name: str = "pho
 
 def test_all_entries_are_full_at_once():
     filling = Filling(0)
-    assert filling.look(0.1, seen(0, name="", rows=0)) == "filling"  # the coordinator knows none yet
+    assert (
+        filling.look(0.1, seen(0, name="", rows=0)) == "filling"
+    )  # the coordinator knows none yet
     assert filling.look(0.2, seen(99)) == "filling"
     assert filling.look(0.3, seen(100)) == "full"
 

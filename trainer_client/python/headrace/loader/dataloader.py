@@ -77,7 +77,9 @@ class DataLoader(_TorchLoader[_Sample]):
                 raise OptionError(f"rng={rng!r}: write one of {', '.join(options.RNG_MODES)}")
             known = options.ON_BAD_SAMPLE
             if on_bad_sample is not None and on_bad_sample not in known:
-                raise OptionError(f"on_bad_sample={on_bad_sample!r}: write one of {', '.join(known)}")
+                raise OptionError(
+                    f"on_bad_sample={on_bad_sample!r}: write one of {', '.join(known)}"
+                )
             self.rng, self.on_bad_sample = rng, on_bad_sample
             super().__init__(*args, **kwargs)
 

@@ -49,7 +49,9 @@ class Options:
     # Seconds for one sample; 0: any; -1: native_deadline for native ones, any for the program's code.
     sample_deadline: float = -1.0
     epochs: int = 0  # that the program trains in this run; 0: not known
-    warm: bool = False  # the program fills the cache of its first loader, and ends before its first batch
+    warm: bool = (
+        False  # the program fills the cache of its first loader, and ends before its first batch
+    )
     wire: str = "auto"  # what crosses a network: "uint8", batches "as-made", or what costs less
 
     @property
