@@ -23,9 +23,9 @@ def cluster(tmp_path):
 class Head(PoolHead):
     """A coordinator whose workers are Pods of the cluster."""
 
-    def __init__(self, cluster, folder, *words, keys=None):
+    def __init__(self, cluster, folder, *words, keys=None, image="headrace-worker"):
         self.cluster = cluster
-        super().__init__(folder, *cluster.words, *words, keys=keys)
+        super().__init__(folder, *cluster.words(image), *words, keys=keys)
 
     def pods(self):
         """By name, those that nobody has told to end."""
@@ -123,8 +123,7 @@ def test_what_kubernetes_does_not_give_is_told_once(cluster, tmp_path):
         head.until_ready(2)
     never = tmp_path / "never"
     never.mkdir()
-    words = "--workers", "1", "--queued-s", "3", "--kubernetes-image", "no-such-image"
-    with Head(cluster, never, *words) as head:
+    with Head(cluster, never, "--workers", "1", "--queued-s", "3", image="no-such-image") as head:
         head.until(lambda: "no worker within 3 s (" in head.said(), "reason")
         assert 'ErrImagePull: image "no-such-image" not found' in head.said()
         head.until(lambda: cluster.do("calls").count("delete pods") > 2, "end of what waits")

@@ -96,14 +96,22 @@ class PoolHead:
         self.process = self._open.enter_context(
             running(*self._words, log=self.log, **self._variables)
         )
-        wait_for(lambda: self.ask("workers", "--json").returncode == 0, "answer")
+        wait_for(self._answers, "answer", PATIENCE)
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, self.said()
+        return self.ask("workers", "--json").returncode == 0
 
     def kill(self) -> None:
         self.process.kill()
         self._open.close()
 
     def __enter__(self) -> Any:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self._open.close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

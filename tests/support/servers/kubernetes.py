@@ -61,14 +61,13 @@ class Kubernetes:
     def allow(self, rules: list[dict[str, list[str]]]) -> None:
         self.do("account", name="headrace", namespace=NAMESPACE, token=TOKEN, rules=rules)
 
-    @property
-    def words(self) -> list[str]:
+    def words(self, image: str = "headrace-worker") -> list[str]:
         """Options of a coordinator whose workers are Pods here."""
         return [
             "--pool", "kubernetes", "--kubernetes-server", self.address,
             "--kubernetes-ca-file", self.ca_file, "--kubernetes-namespace", NAMESPACE,
             "--kubernetes-token-file", str(self.folder / "token"),
-            "--kubernetes-image", "headrace-worker", "--kubernetes-memory", "512M",
+            "--kubernetes-image", image, "--kubernetes-memory", "512M",
         ]  # fmt: skip
 
     def pods(self) -> list[dict[str, Any]]:
