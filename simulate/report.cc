@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -62,7 +63,8 @@ nlohmann::ordered_json BoundsJson(const Summary& s) {
   const UtilizationBound& most = s.bounds->use;
   return {{"avg_jct_s", least.avg_jct_s},
           {"avg_jct_reached", Reached(least.avg_jct_s, s.avg_jct_s)},
-          {"avg_jct_of_best_prices_at_most_s", least.at_most_s},
+          // A schedule that was run is one in the terms of the bound, too.
+          {"avg_jct_of_best_prices_at_most_s", std::min(least.at_most_s, s.avg_jct_s)},
           {"makespan_s", most.makespan_s},
           {"gpu_util", most.gpu_util},
           {"gpu_util_reached", Reached(s.gpu_util, most.gpu_util)},

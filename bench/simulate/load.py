@@ -134,8 +134,8 @@ def text_of(found: dict) -> str:
 
 def draw(found: dict) -> None:
     for kind, cores, top, title in (
-        ("source", 0, 100, "Average completion time, source and cache bind"),
-        ("cores", 6, 60, "Average completion time, 6 cores a GPU"),
+        ("source", 0, 30, "Average completion time, source and cache bind"),
+        ("cores", 6, 15, "Average completion time, 6 cores a GPU"),
     ):
         curves = {
             policy: [(load, hours) for load, (_, hours) in by_load.items()]
