@@ -39,7 +39,7 @@ struct HistoryStep {
   }
 };
 
-// What each job waited for and was granted, for the last hour, in steps of 5 s. It holds 20 MB at most, for
+// What each job waited for and was granted, for the last hour, in steps of 5 s. It holds 15 MB at most, for
 // 1,024 jobs; of more jobs, those that came first are kept. What a job was is forgotten when it is gone.
 // Pure; thread-compatible.
 class History {

@@ -1,6 +1,7 @@
 // Charts of the last hour: areas that add up, or lines. Each says in words what it shows, and has a table.
 
 import { el, setAttribute, setChildren, setText, svg } from "./dom.js";
+import { duration } from "./text.js";
 
 const WIDTH = 720;
 const HEIGHT = 180;
@@ -112,7 +113,7 @@ export class Chart {
       ),
     );
     setText(this.high, this.unit(top));
-    setText(this.start, `${Math.max(1, Math.round(((length - 1) * seconds) / 60))} min ago`);
+    setText(this.start, `${duration((length - 1) * seconds)} ago`);
     setText(this.words, this.#inWords(values, seconds));
     this.#table();
   }

@@ -16,7 +16,11 @@ export function coresOf(job) {
   if (job.granted_local_cores > 0) parts.push(`${cores(job.granted_local_cores)} on its own host`);
   if (pool > 0.005) parts.push(`${cores(pool)} of the pool`);
   const where = parts.length ? `: ${parts.join(", ")}` : "";
-  return `${cores(job.granted_cores)} of ${cores(job.demand_cores)} that it asks for${where}`;
+  const granted = cores(job.granted_cores);
+  const asked = cores(job.demand_cores);
+  return job.granted_cores > job.demand_cores
+    ? `${granted}, more than the ${asked} that it asks for${where}`
+    : `${granted} of ${asked} that it asks for${where}`;
 }
 
 /** One sentence. */
