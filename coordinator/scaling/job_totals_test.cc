@@ -8,12 +8,12 @@
 namespace headrace::coordinator {
 namespace {
 
-std::uint64_t Billionths(double seconds) {
-  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
+std::uint64_t Billionths(double value) {
+  return static_cast<std::uint64_t>(std::llround(value * 1e9));
 }
 
 // Adds `step` seconds of steps and `wait` seconds of waiting for native operators to what a session had.
-void Run(wire::SessionLoad& load, std::uint64_t hits, std::uint64_t misses, double step,
+void Grow(wire::SessionLoad& load, std::uint64_t hits, std::uint64_t misses, double step,
          double wait) {
   load.samples += hits + misses;
   load.hit_samples += hits;
@@ -26,15 +26,15 @@ void Run(wire::SessionLoad& load, std::uint64_t hits, std::uint64_t misses, doub
 TEST(JobTotals, AreOfAllSessionsSinceTheyBegan) {
   JobMeter meter;
   wire::SessionLoad first{.session = SessionId(7)}, second{.session = SessionId(8)};
-  Run(first, 100, 100, 0.5, 0.25);
+  Grow(first, 100, 100, 0.5, 0.25);
   meter.Report({first});
   meter.ReportUsed(1.5);
   meter.EndPeriod(2, 3);
   // The coordinator may be younger than a session: what that had counts here, not in the period.
-  Run(second, 0, 1000, 20, 5);
+  Grow(second, 0, 1000, 20, 5);
   meter.Report({first, second});
   meter.EndPeriod(4);
-  Run(first, 100, 0, 0.5, 0);
+  Grow(first, 100, 0, 0.5, 0);
   meter.Report({first});
   meter.Report({});  // all have ended
   const wire::JobTotals totals = meter.totals();
