@@ -64,6 +64,7 @@ def test_workers_follow_demand_and_nothing_is_lost(cluster, photos, tmp_path):
         PoolProgram(photos, tmp_path, head.address, keys) as program,
     ):
         (first,) = head.until_ready(1)
+        program.wait_for_a_batch()
         program.step(0)
         assert first in head.until_ready(4)
         assert [o["uid"] for p in cluster.pods() for o in p["metadata"]["ownerReferences"]] == [
@@ -135,6 +136,7 @@ def test_a_drained_node_and_an_eviction_are_drains(cluster, photos, tmp_path):
         PoolProgram(photos, tmp_path, head.address) as program,
     ):
         first = head.until_ready(2)
+        program.wait_for_a_batch()
         program.step(0)
         cluster.do("drain_node", name=head.pods()[first[0]]["spec"]["nodeName"])
         head.until(lambda: not set(first) & set(now := head.members()) and len(now) == 2, "others")
@@ -168,6 +170,7 @@ def test_a_deployment_is_scaled_where_nobody_may_make_pods(cluster, photos, tmp_
     )  # fmt: skip
     with head, PoolProgram(photos, tmp_path, head.address) as program:
         head.until_ready(1)
+        program.wait_for_a_batch()
         program.step(0)
         head.until_ready(3)
         batches = program.sums()
