@@ -48,6 +48,7 @@ while not (folder / "stop").exists():
     epochs.append([])
     for pictures, labels in loader:
         epochs[-1].append(zlib.crc32(pictures.numpy().tobytes() + labels.numpy().tobytes()))
+        (folder / "begun").touch()
         time.sleep(float((folder / "step").read_text()))
 print(json.dumps(epochs))
 """
@@ -184,6 +185,10 @@ class PoolProgram:
     def step(self, seconds: float) -> None:
         (self._folder / "new").write_text(str(seconds))
         os.replace(self._folder / "new", self._folder / "step")
+
+    def wait_for_a_batch(self) -> None:
+        """Starting torch takes most of the time before it."""
+        wait_for((self._folder / "begun").exists, "first batch", PATIENCE)
 
     def sums(self) -> list[list[int]]:
         """Lets it end."""
