@@ -109,9 +109,9 @@ TEST(Restart, EveryOrderThatTakesGpusAwayPays) {
 
 // An order that our policies have themselves gives what they give.
 TEST(OrderedPolicy, ThePolicysOwnOrderChangesNothing) {
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     GenerateOptions make;
-    make.jobs = 60;
+    make.jobs = 40;
     make.seed = seed;
     make.gpus = 16;
     make.load = 1.5;
