@@ -124,6 +124,7 @@ def packages(tmp_path_factory):
     return folder
 
 
+@pytest.mark.full
 def test_three_machines_with_ssh(tmp_path, packages):
     """The first hour; then, while a program trains, an upgrade, the loss of the journal, and the end."""
     wheel = portable_wheel()
