@@ -167,8 +167,9 @@ def _output(*words):
 
 @pytest.mark.full
 def test_it_runs_on_a_bare_debian_12(wheel, data, stock_sum, tmp_path):
-    """No package but Python and its pip. torch is this checkout's."""
-    root = debian_root("bookworm", tmp_path / "root", "python3", "python3-pip", "python3-venv")
+    """No package but Python, its pip, and the C++ library that torch needs too. torch is this checkout's."""
+    packages = ["python3", "python3-pip", "python3-venv", "libstdc++6"]
+    root = debian_root("bookworm", tmp_path / "root", *packages)
     see = {wheel.parent: "/wheels", data: "/data", PACKAGES: "/packages"}
     script = f"""
         set -e
@@ -180,6 +181,28 @@ def test_it_runs_on_a_bare_debian_12(wheel, data, stock_sum, tmp_path):
         grep -q '"path": *"native"' /tmp/report.json
     """
     done = run_in(root, "sh", "-c", script, see=see)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert stock_sum in done.stdout.splitlines()
+
+
+@pytest.mark.full
+def test_it_runs_on_debian_13(wheel, data, stock_sum, tmp_path):
+    """Its glibc, C++ library and file system, with this host's Python and torch, which are of Debian 12."""
+    _install(wheel, "install", "--target", tmp_path / "site")
+    root = debian_root("trixie", tmp_path / "root", "python3", "libstdc++6")
+    version = f"python3.{sys.version_info.minor}"
+    see = {tmp_path / "site": "/site", data: "/data", PACKAGES: "/packages"}
+    see |= {
+        pathlib.Path(sys.base_prefix, place, version): f"/usr/{place}/{version}"
+        for place in ("bin", "lib")
+    }
+    script = f"""
+        set -e
+        /site/headrace/bin/headrace --version
+        /site/headrace/bin/headrace run --report /tmp/report.json {version} /data/program.py /data/photos
+        grep -q '"path": *"native"' /tmp/report.json
+    """
+    done = run_in(root, "sh", "-c", script, see=see, PYTHONPATH="/site:/packages")
     assert done.returncode == 0, done.stdout + done.stderr
     assert stock_sum in done.stdout.splitlines()
 
