@@ -62,6 +62,17 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def main_thread_seconds(page: Page) -> float:
+    """CPU time of the main threads of the browser's renderers: what a page's script, style and layout take."""
+    ticks = 0
+    for process in page.browser.call("SystemInfo.getProcessInfo")["processInfo"]:
+        if process["type"] == "renderer":
+            stat = pathlib.Path(f"/proc/{process['id']}/task/{process['id']}/stat")
+            fields = stat.read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / TICKS
+
+
 class Listener(threading.Thread):
     """Reads events, and notes how long each is."""
 
@@ -103,14 +114,18 @@ def server_cost(url: str, pid: int, listeners: int, seconds: float) -> dict:
 def browser_times(page: Page, seconds: float, act=None) -> dict:
     """Frames and long tasks while the page lives, and somebody types and turns pages."""
     page.run("window.seen.frames.length = window.seen.tasks.length = 0")
-    began = time.monotonic()
+    began, before, acts = time.monotonic(), main_thread_seconds(page), 0
     while time.monotonic() - began < seconds:
         if act:
             act()
+            acts += 1
         time.sleep(0.5)
+    used, took = main_thread_seconds(page) - before, time.monotonic() - began
     seen = page.run("({ frames: [...window.seen.frames], tasks: [...window.seen.tasks] })")
     frames = sorted(seen["frames"])
     return {
+        "main_thread_cores": used / took,
+        "acts_a_second": acts / took,
         "frames": len(frames),
         "p50_ms": statistics.median(frames),
         "p99_ms": frames[int(0.99 * (len(frames) - 1))],
@@ -203,6 +218,14 @@ def main() -> None:
         ("the page's heap", f"{found['heap_bytes'] / mb:.0f} MB"),
     ]
     for view, kinds in found["views"].items():
+        rest = kinds["at rest"]["main_thread_cores"]
+        for kind, t in kinds.items():
+            text = f"{100 * t['main_thread_cores']:.0f}% of a core"
+            if t["acts_a_second"] > 0:
+                each = 1000 * (t["main_thread_cores"] - rest) / t["acts_a_second"]
+                text += f"; {each:.0f} ms more for each key or page"
+            rows.append((f"CPU of the page's main thread, `#{view}`, {kind}", text))
+    for view, kinds in found["views"].items():
         for kind, t in kinds.items():
             rows.append(
                 (
@@ -214,7 +237,8 @@ def main() -> None:
     title = f"The page with {args.jobs:,} jobs and {args.workers:,} workers"
     note = (
         f"Each line of frames is {args.seconds:.0f} s. Frames are those of the screen in headless "
-        "Chromium, which draws on the CPU."
+        "Chromium, which draws on the CPU, and tasks are by the wall clock: both grow with what else "
+        f"the machine does. Its load was {os.getloadavg()[0]:.0f}."
     )
     harness.write_report("page", title, rows, found, note)
 
