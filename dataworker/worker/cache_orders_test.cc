@@ -120,7 +120,8 @@ TEST_F(CacheOrdersTest, NothingIsFilledWhileAnythingWaits) {
   directive_.grants.push_back({.job = other.job, .millicores = 1000, .cache_bytes = kQuota});
   Say();
   client.Send(Request(AllKeys()));
-  client.UntilPong<wire::BatchDone>();  // it has been taken in
+  client.UntilPong<wire::BatchDone>();  // it has been read; a thread takes it in
+  while (worker_->waiting_rows() == 0) std::this_thread::yield();
   directive_.fills = {{.job = other.job, .bytes_per_second = wire::FillOrder::kNoBound}};
   coordinator_->Say(directive_);
   Beat();

@@ -158,6 +158,7 @@ class TestWorker {
     }
   }
   [[nodiscard]] std::size_t open_rows() const { return worker_->reads().open_rows(); }
+  [[nodiscard]] std::size_t waiting_rows() const { return worker_->reads().waiting_rows(); }
   [[nodiscard]] CacheStats cache() const { return worker_->cache_stats(); }
   void Leave() {
     OnReactorThread(*reactor_, [this] { worker_->Leave(std::chrono::seconds(10)); });
