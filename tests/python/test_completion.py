@@ -31,7 +31,10 @@ CASES = [
     (["headrace", "co"], {"coordinator", "completion"}),
     (["headrace", "datasets", "p"], {"pin"}),
     (["headrace", "datasets", "pin", "--coo"], {"--coordinator"}),
-    (["headrace", "coordinator", "--http"], {"--http", "--http-token-file"}),
+    (
+        ["headrace", "coordinator", "--http"],
+        {"--http", "--http-token-file", "--http-admin-token-file"},
+    ),
     (["headrace", "jobs", "--listen"], set()),
     (["headrace", "worker", "--coordinator", "jobs", "--thr"], {"--threads"}),
 ]
