@@ -24,8 +24,8 @@ namespace headrace::web {
 namespace {
 
 // A browser has up to six, one of which is a stream.
-constexpr unsigned kMostConnections = 40;
-constexpr unsigned kMostOfOneAddress = 20;
+constexpr unsigned kMostConnections = 128;
+constexpr unsigned kMostOfOneAddress = 64;
 // Of answers that their peers have not read: /metrics of a coordinator with 10,000 workers has 30 MB.
 constexpr std::size_t kMostUnread = std::size_t{256} << 20;
 constexpr std::size_t kStreamBlock = std::size_t{32} << 10;

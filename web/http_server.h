@@ -83,7 +83,7 @@ using HttpRoutes = std::map<std::string, HttpRoute, std::less<>>;
 [[nodiscard]] Result<std::string> ReadWord(const std::string& path);
 
 // Answers GET and HEAD of a few paths, POST without a body of a few others, and nothing else. What peers can
-// make it hold is bounded: 40 connections, 20 of one address, each with 16 KiB of a request, 256 MiB of answers
+// make it hold is bounded: 128 connections, 64 of one address, each with 16 KiB of a request, 256 MiB of answers
 // together, HttpOptions::silence_s; a request's body is refused. It has a thread of its own. One thread makes
 // and destroys it.
 class HttpServer {

@@ -203,7 +203,8 @@ TEST_F(HttpServerTest, EndlessRequestsAndManyConnectionsCostABoundedAmount) {
     ::setsockopt(one.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     open += ::recv(one.get(), answer.data(), answer.size(), 0) < 0 && errno == EAGAIN ? 1 : 0;
   }
-  EXPECT_LE(open, 20);
+  EXPECT_LE(open, 64);
+  EXPECT_GT(open, 20);  // a browser with some pages, or a proxy, has as many
   many.clear();
   // The server sees that they have gone a moment later.
   long status = 0;
