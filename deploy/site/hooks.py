@@ -7,11 +7,11 @@ from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A link: the text, and a target that is no address and no anchor alone.
-_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s]+)\)")
+_LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s]+)\)")
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links to files outside of docs/ become their names: the site has the pages alone."""
+    """Links to files outside of docs/, also pictures, become their names: the site has the pages alone."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def replaced(match: re.Match[str]) -> str:
