@@ -35,7 +35,7 @@ struct Configured {
   std::vector<std::string> words;  // of the command line, with those of the file
   std::string coordinator, keys;   // of all commands; empty: not said, or the environment says it
 };
-// Adds what the file's `text` says of the command in `words`, behind the names of its subcommands: what the user
+// Adds what the file's `text` says of the command in `words`, after the names of its subcommands: what the user
 // wrote follows it and stays. Pure. kInvalidArgument: no TOML; a section or key that is none; a value of another
 // form. The message names the section and the key.
 [[nodiscard]] Result<Configured> WithConfig(const CLI::App& app, std::vector<std::string> words,

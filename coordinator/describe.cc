@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/pass/pass.h"
@@ -93,21 +95,28 @@ void AddPrices(const PlanRules& rules, const State& state, wire::ClusterStatus& 
       local[UserKey(worker.info.host)] += worker.info.usable_cores();
     }
   }
+  // Of all ranks of a program; one without a group is alone.
+  struct Program {
+    double gpus = 0, own = 0;
+    std::set<std::string> hosts;
+  };
+  using Key = std::tuple<std::string_view, std::string_view, JobId>;
+  const auto key_of = [](const Job& job) {
+    return Key{job.spec.tenant, job.spec.group, job.spec.group.empty() ? job.spec.job : JobId()};
+  };
+  std::map<Key, Program> programs;
+  for (const auto& [id, job] : state.jobs()) {
+    Program& program = programs[key_of(job)];
+    ++program.gpus;
+    const std::string user = UserKey(job.spec.host);
+    if (program.hosts.insert(user).second) program.own += local[user];
+  }
   for (wire::JobStatus& each : status.jobs) {
     const Job& job = *state.FindJob(each.job);
     if (each.advice.empty() || job.granted_cores() >= job.meter.demand().cores) continue;
-    double gpus = 0, own = 0;
-    std::set<std::string> hosts;
-    for (const auto& [id, rank] : state.jobs()) {
-      const bool same = !job.spec.group.empty() && rank.spec.group == job.spec.group &&
-                        rank.spec.tenant == job.spec.tenant;
-      if (&rank != &job && !same) continue;
-      ++gpus;
-      const std::string user = UserKey(rank.spec.host);
-      if (hosts.insert(user).second) own += local[user];
-    }
-    if (!WorthBuying(rules.prices, gpus, own)) {
-      each.advice += "; " + WhyNotBought(rules.prices, gpus, own);
+    const Program& program = programs.at(key_of(job));
+    if (!WorthBuying(rules.prices, program.gpus, program.own)) {
+      each.advice += "; " + WhyNotBought(rules.prices, program.gpus, program.own);
     }
   }
 }

@@ -3,7 +3,7 @@ browser's frames and tasks are, how large what is sent is, and what it costs the
 
     .venv/bin/python bench/web/page.py --server build/release/bin/page_cluster
 
-It needs Debian's chromium. The cluster is made up by bench/web/page_cluster.cc, behind the real server and
+It needs Debian's chromium. The cluster is made up by bench/web/page_cluster.cc, served by the real server and
 page: the CPU that is told leaves out what the coordinator takes to describe itself
 (cluster_planner_bench, Describe).
 """

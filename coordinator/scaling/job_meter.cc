@@ -28,11 +28,6 @@ constexpr std::array kCauses{Cause{&TimeShares::sampler, &wire::SessionLoad::wai
                              Cause{&TimeShares::network, &wire::SessionLoad::wait_network_ns},
                              Cause{&TimeShares::copy, &wire::SessionLoad::wait_copy_ns}};
 
-void Add(TimeShares& sum, const TimeShares& more) {
-  sum.step += more.step;
-  for (const Cause& cause : kCauses) sum.*cause.time += more.*cause.time;
-}
-
 void ScaleWaits(TimeShares& times, double factor) {
   for (const Cause& cause : kCauses) times.*cause.time *= factor;
 }
@@ -107,7 +102,7 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
 void JobMeter::Totals::Add(const Totals& more) {
   samples += more.samples;
   batches += more.batches;
-  coordinator::Add(times, more.times);
+  times += more.times;
   hits += more.hits;
   misses += more.misses;
   hit_cpu += more.hit_cpu;

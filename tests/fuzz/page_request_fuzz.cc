@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
   }
   const auto& [host, origin, site, tags, path] = lines;
-  // A stranger's name has a letter behind a dot and is not the one that is listened at.
+  // A stranger's name has a letter after a dot and is not the one that is listened at.
   if (web::NamesThisHost(host, "head:9470") && host.ends_with(".example")) std::abort();
   if (web::FromOwnPage(origin, site, host)) {
     if (!site.empty() && site != "same-origin") std::abort();
