@@ -1,9 +1,48 @@
 #include "coordinator/cluster_planner_fixture.h"
+#include "coordinator/step.h"
 
 namespace headrace::coordinator {
 namespace {
 
 using testing::SizeIs;
+
+// Two ranks of one host share its worker, which counts once.
+TEST_F(ClusterPlannerTest, WhoWaitsIsToldThatItsPriceKeepsThePoolSmall) {
+  AddWorker local;
+  local.token = "worker-token-local";
+  local.info.worker = state_.next_worker();
+  local.info.cores = 4;
+  local.info.host = {"home", "home", 0, 2};
+  local.info.local = true;
+  Apply(local);
+  AddJob rank;
+  rank.group = "program";
+  const JobId first = Job(rank), second = Job(rank);
+  for (int i = 1; i <= 30; ++i) {
+    for (const JobId job : {first, second}) {
+      wire::SessionLoad load{.session = SessionId(job.value)};
+      const auto n = static_cast<std::uint64_t>(i);
+      load.samples = load.miss_samples = 200 * n;
+      load.batches = 20 * n;
+      load.step_ns = 500'000'000 * n;
+      load.stall_ns = load.wait_compute_ns = 500'000'000 * n;
+      load.miss_cpu_ns = 2'000'000'000 * n;
+      Apply(SeeConsumer{job, {}, {load}, true});
+    }
+    EndPeriod();
+    Plan();
+  }
+  const auto advice = [&](double gpu) {
+    Rules rules;
+    rules.plan = rules_;
+    rules.plan.prices = {.gpu = gpu, .core = 0.04};  // its own cores would cost 0.16
+    return DescribeCluster(rules, state_, {}, {}).jobs.at(0).advice;
+  };
+  EXPECT_THAT(advice(0.07), testing::HasSubstr("its 2 GPUs cost 0.14 an hour, less than its own 4 "
+                                               "cores would, 0.16"));
+  EXPECT_THAT(advice(0.09),
+              testing::AllOf(testing::HasSubstr("waits"), testing::Not(testing::HasSubstr("GPU"))));
+}
 
 // A job that could use 8 cores, and has 4 of its own: 4 are bought, or none.
 TEST_F(ClusterPlannerTest, APoolGrowsWhereAGpuCostsMoreThanTheJobsOwnCores) {
