@@ -45,7 +45,8 @@ def run_grid(options, folder: pathlib.Path) -> list[dict]:
         )  # fmt: skip
         for cache, source in itertools.product(caches, sources):
             common = ["--trace", trace, "--gpus", gpus, "--cpu-per-gpu", 3,
-                      "--cache-gb", cache * 1000, "--source-gbps", source]  # fmt: skip
+                      "--cache-gb", cache * 1000, "--source-gbps", source,
+                      "--restart-s", sweep.RESTART_S]  # fmt: skip
             at = (gpus, cache, source)
             for policy in sweep.OURS:
                 cells[(*at, policy, "joint")] = [*common, "--policy", policy]
