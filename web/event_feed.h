@@ -33,7 +33,7 @@ class EventFeed {
   // All of the last frame, for those that lack the one before. The same.
   using Whole = std::function<std::string()>;
 
-  static constexpr std::size_t kMostListeners = 12;
+  static constexpr std::size_t kMostListeners = 32;
 
   EventFeed(Next next, Whole whole, std::size_t most = kMostListeners);
   ~EventFeed();

@@ -19,13 +19,14 @@
 #include "base/unique_fd.h"
 #include "net/exposure.h"
 #include "net/intake.h"
+#include "web/connection_counts.h"
 
 namespace headrace::web {
 namespace {
 
-// A browser has up to six, one of which is a stream.
-constexpr unsigned kMostConnections = 128;
-constexpr unsigned kMostOfOneAddress = 64;
+// A browser has up to six, one of which is a stream; a proxy has all of its browsers'.
+constexpr unsigned kMostConnections = 256;
+constexpr unsigned kMostOfOneAddress = 128;
 // Of answers that their peers have not read: /metrics of a coordinator with 10,000 workers has 30 MB.
 constexpr std::size_t kMostUnread = std::size_t{256} << 20;
 constexpr std::size_t kStreamBlock = std::size_t{32} << 10;
@@ -123,6 +124,19 @@ std::string_view HeaderOf(MHD_Connection* connection, const char* name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
+std::string PeerAddress(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* const info =
+      ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == nullptr || info->client_addr == nullptr) return {};
+  const auto bytes = [](const auto& address) {
+    return std::string(reinterpret_cast<const char*>(&address), sizeof(address));
+  };
+  if (info->client_addr->sa_family == AF_INET6) {
+    return bytes(reinterpret_cast<const sockaddr_in6*>(info->client_addr)->sin6_addr);
+  }
+  return bytes(reinterpret_cast<const sockaddr_in*>(info->client_addr)->sin_addr);
+}
+
 class MicroHttpServer final : public HttpServer {
  public:
   MicroHttpServer(HttpOptions options, HttpRoutes routes)
@@ -145,8 +159,8 @@ class MicroHttpServer final : public HttpServer {
         this, MHD_OPTION_LISTEN_SOCKET, listener_.get(), MHD_OPTION_CONNECTION_LIMIT,
         kMostConnections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, kMostOfOneAddress,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMostOfRequest, MHD_OPTION_CONNECTION_TIMEOUT,
-        options_.silence_s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_EXTERNAL_LOGGER, &Silent,
-        nullptr, MHD_OPTION_END));
+        options_.silence_s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
+        &OnConnection, this, MHD_OPTION_EXTERNAL_LOGGER, &Silent, nullptr, MHD_OPTION_END));
     if (!daemon_) return Unavailable("--http " + options_.address + ": " + std::strerror(errno));
     (void)listener_.release();  // the daemon closes it
     address_ = options_.address.substr(0, options_.address.rfind(':') + 1) + port;
@@ -157,6 +171,16 @@ class MicroHttpServer final : public HttpServer {
 
  private:
   static void Silent(void* /*self*/, const char* /*format*/, va_list /*values*/) {}
+
+  static void OnConnection(void* self, MHD_Connection* connection, void** /*kept*/,
+                           MHD_ConnectionNotificationCode what) {
+    ConnectionCounts& counts = static_cast<MicroHttpServer*>(self)->counts_;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+      counts.Began(PeerAddress(connection));
+    } else {
+      counts.Ended(PeerAddress(connection));
+    }
+  }
 
   // microhttpd calls it when the head of a request is there, with its body, and at its end.
   static MHD_Result OnRequest(void* self, MHD_Connection* connection, const char* path,
@@ -185,6 +209,9 @@ class MicroHttpServer final : public HttpServer {
     ::MHD_add_response_header(response, "Content-Type", answer.type.c_str());
     ::MHD_add_response_header(response, "Cache-Control", answer.caching.c_str());
     ::MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (counts_.Crowded(PeerAddress(connection))) {
+      ::MHD_add_response_header(response, "Connection", "close");
+    }
     for (const auto& [name, value] : answer.headers) {
       ::MHD_add_response_header(response, name.c_str(), value.c_str());
     }
@@ -247,8 +274,9 @@ class MicroHttpServer final : public HttpServer {
   const HttpOptions options_;
   const HttpRoutes routes_;
   std::string address_;
-  std::size_t unread_ = 0;                          // bytes; on the server's thread
-  UniqueFd listener_;                               // until the daemon has it
+  std::size_t unread_ = 0;                                        // bytes; on the server's thread
+  ConnectionCounts counts_{kMostConnections, kMostOfOneAddress};  // on the server's thread
+  UniqueFd listener_;                                             // until the daemon has it
   std::unique_ptr<MHD_Daemon, StopDaemon> daemon_;  // ends first: its thread uses all else
 };
 

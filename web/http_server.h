@@ -83,9 +83,9 @@ using HttpRoutes = std::map<std::string, HttpRoute, std::less<>>;
 [[nodiscard]] Result<std::string> ReadWord(const std::string& path);
 
 // Answers GET and HEAD of a few paths, POST without a body of a few others, and nothing else. What peers can
-// make it hold is bounded: 128 connections, 64 of one address, each with 16 KiB of a request, 256 MiB of answers
-// together, HttpOptions::silence_s; a request's body is refused. It has a thread of its own. One thread makes
-// and destroys it.
+// make it hold is bounded: 256 connections, 128 of one address, each with 16 KiB of a request, 256 MiB of answers
+// together, HttpOptions::silence_s; a request's body is refused. Where more than half of the connections are
+// there, each ends with its answer. It has a thread of its own. One thread makes and destroys it.
 class HttpServer {
  public:
   // kInvalidArgument: the address is none, or other hosts reach it and there is no token. kUnavailable: the

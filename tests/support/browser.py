@@ -91,7 +91,7 @@ class Browser:
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)
         attached = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
-        page = Page(self, attached["sessionId"])
+        page = Page(self, attached["sessionId"], context)
         self._handlers[attached["sessionId"]] = page.heard
         for domain in ("Page", "Runtime", "Log", "Network", "Accessibility", "Performance"):
             page.call(f"{domain}.enable")
@@ -103,8 +103,8 @@ class Page:
     """A tab with storage of its own. `errors` has what its console said as an error, `requests` what it asked
     for."""
 
-    def __init__(self, browser: Browser, session: str):
-        self.browser, self.session = browser, session
+    def __init__(self, browser: Browser, session: str, context: str):
+        self.browser, self.session, self.context = browser, session, context
         self.errors: list[str] = []
         self.requests: list[str] = []
 
@@ -122,6 +122,10 @@ class Page:
 
     def call(self, method: str, **params: Any) -> dict:
         return self.browser.call(method, self.session, **params)
+
+    def close(self) -> None:
+        """With its storage and its connections."""
+        self.browser.call("Target.disposeBrowserContext", browserContextId=self.context)
 
     def open(self, url: str) -> None:
         self.call("Page.navigate", url=url)

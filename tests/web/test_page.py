@@ -108,7 +108,7 @@ def page(browser, cluster):
     yield shown
     assert shown.errors == []
     assert shown.requests and all(url.startswith(cluster.url) for url in shown.requests)
-    shown.call("Page.close")
+    shown.close()
 
 
 @pytest.fixture
@@ -318,7 +318,7 @@ def test_it_comes_back_with_its_coordinator(browser, tmp_path):
     with coordinator(*cluster.words()):
         page.wait("document.querySelector('#live').dataset.state === 'live'")
         page.wait("document.querySelector('.tiles').innerText.includes('2 of 2')")
-    page.call("Page.close")
+    page.close()
 
 
 def test_with_a_token_it_asks_for_it(browser, tmp_path):
@@ -336,7 +336,7 @@ def test_with_a_token_it_asks_for_it(browser, tmp_path):
         page.wait("document.querySelector('#live').textContent === 'Live'")
         page.run("location.reload()")
         page.wait("document.querySelector('#live')?.textContent === 'Live'")
-    page.call("Page.close")
+    page.close()
 
 
 def answers(url: str) -> bool:
