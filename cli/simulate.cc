@@ -42,7 +42,10 @@ const std::map<std::string, simulate::GpuOrder> kOrders = {
     {"fifo", simulate::GpuOrder::kFifo},
     {"sjf", simulate::GpuOrder::kSjf},
     {"max_min", simulate::GpuOrder::kMaxMin},
-    {"least_work", simulate::GpuOrder::kLeastWork}};
+    {"least_work", simulate::GpuOrder::kLeastWork},
+    {"least_service", simulate::GpuOrder::kLeastService},
+    {"least_attained", simulate::GpuOrder::kLeastAttained},
+    {"sia", simulate::GpuOrder::kSia}};
 const std::map<std::string, simulate::CacheMode> kCaches = {
     {"joint", simulate::CacheMode::kJoint},
     {"lru", simulate::CacheMode::kLru},
@@ -258,10 +261,11 @@ void AddOptions(CLI::App& command, Options& o) {
       ->check(CLI::IsMember(Keys(kCaches)))
       ->type_name("NAME");
   command
-      .add_option(
-          "--order", o.order,
-          "Who gets GPUs first: fifo, sjf, max_min, least_work; in place of the policy's own "
-          "order [default: the policy's own; fifo where it does not say]")
+      .add_option("--order", o.order,
+                  "Who gets GPUs first, in place of the policy's own order: fifo, sjf, max_min, "
+                  "least_work, "
+                  "least_service (Muri-S), least_attained (Tiresias, Muri-L), sia [default: the "
+                  "policy's own; fifo where it does not say]")
       ->check(CLI::IsMember(Keys(kOrders)))
       ->type_name("NAME");
   command

@@ -133,13 +133,15 @@ std::int32_t Decider::LocalDataset(std::size_t d, const CacheModel& cache, Snaps
 
 Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
                                  std::span<const std::size_t> candidates, const CacheModel& cache,
-                                 bool round) {
+                                 bool round, double now_s) {
   std::vector<double> rates, cores, pins;
+  std::vector<int> stops;
   double pinned = 0;
   for (const std::size_t i : candidates) {
     rates.push_back(jobs[i].rate);
     cores.push_back(jobs[i].cores);
     pins.push_back(jobs[i].pinned_cores());
+    stops.push_back(jobs[i].outcome.preemptions);
     if (jobs[i].stage == Stage::kRunning) pinned += jobs[i].pinned_cores();
   }
   // Admitted pinned jobs take cores from the others; pinned jobs that are not admitted give theirs
@@ -148,8 +150,8 @@ Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
   constexpr int kMostPasses = 16;
   for (int pass = 1; pass <= kMostPasses; ++pass) {
     const Snapshot snapshot = MakeSnapshot(jobs, candidates, cache, pinned);
-    Allocation allocation =
-        scheduler_.Decide({snapshot, cluster_, rates, cores, pins, round, restart_s_});
+    Allocation allocation = scheduler_.Decide(
+        {snapshot, cluster_, rates, cores, pins, stops, round, restart_s_, now_s});
     if (allocation.jobs.size() != candidates.size()) {
       return Internal("the allocation is of other jobs");
     }

@@ -28,7 +28,7 @@ class Decider {
   // `round`: GPUs may be taken away.
   [[nodiscard]] Result<Decision> Decide(std::span<const RunningJob> jobs,
                                         std::span<const std::size_t> candidates,
-                                        const CacheModel& cache, bool round);
+                                        const CacheModel& cache, bool round, double now_s);
 
  private:
   [[nodiscard]] coordinator::Snapshot MakeSnapshot(std::span<const RunningJob> jobs,

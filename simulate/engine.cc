@@ -316,7 +316,7 @@ class Engine {
   Status Reallocate() {
     dirty_ = false;
     const auto candidates = Candidates();
-    HR_TRY(const Decision decision, decider_.Decide(jobs_, candidates, cache_, round_));
+    HR_TRY(const Decision decision, decider_.Decide(jobs_, candidates, cache_, round_, now_));
     outcome_.decisions += decision.passes;
     Apply(candidates, decision);
     round_ = false;

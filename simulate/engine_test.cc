@@ -263,8 +263,8 @@ TEST(Engine, NothingIsMadeAndNothingIsLost) {
     cluster.gpus = 16;
     cluster.cache_bytes = seed > 2 ? 500e9 : 0;
     cluster.source_rate = seed > 3 ? 500e6 : coordinator::kUnlimited;
-    for (const std::string name :
-         {"fifo", "sjf", "max_min_fair", "utilization", "fixed", "synergy", "tfdata", "cachew"}) {
+    for (const std::string name : {"fifo", "sjf", "max_min_fair", "utilization", "fixed", "synergy",
+                                   "tfdata", "cachew", "pecan"}) {
       for (const CacheMode mode : {CacheMode::kJoint, CacheMode::kLru, CacheMode::kQuiver}) {
         SCOPED_TRACE(testing::Message()
                      << "seed " << seed << ' ' << name << ' ' << static_cast<int>(mode));

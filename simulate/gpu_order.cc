@@ -1,5 +1,7 @@
 #include "simulate/gpu_order.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -24,6 +26,29 @@ double WorkLeft(const View& view, std::size_t i) {
   return share * (job.running ? left - view.restart_s : left);
 }
 
+// Seconds with the cores of its own GPUs.
+double TimeLeft(const View& view, const JobView& job) {
+  return job.remaining_samples /
+         Throughput(job.terms, OwnCores(view, job), job.effective_hit, kUnlimited);
+}
+
+// What Sia (SOSP 2023) chooses by, for jobs that say how many GPUs they want: its sum of p-th powers of goodput,
+// which is least, has p = -0.5, and 1.1 for each job that gets nothing. Goodput is 1 here, times the part of its
+// time that a job would have lost to no restart, if it must be restored: (age - stops * restart) / (age + restart).
+// The linear program is solved greedily: what a job gains, for each of its GPUs.
+double SiaKey(const View& view, std::size_t i) {
+  constexpr double kPower = -0.5, kOfNone = 1.1;
+  const JobView& job = view.snapshot.jobs[i];
+  double goodput = 1;
+  if (!job.running && job.received > 0) {
+    const double age = view.now_s - job.arrival_s;
+    const double lost = view.stops.empty() ? 0 : view.stops[i] * view.restart_s;
+    goodput = std::max(0.0, age - lost) / (age + view.restart_s);
+  }
+  const double gain = goodput > 0 ? kOfNone - std::pow(goodput, kPower) : -kUnlimited;
+  return -gain / job.gpus;
+}
+
 }  // namespace
 
 double OwnCores(const View& view, const JobView& job) {
@@ -41,14 +66,22 @@ std::vector<std::size_t> OrderOf(const View& view, GpuOrder order) {
         key.push_back(job.arrival_s);
         break;
       case GpuOrder::kSjf:
-        key.push_back(job.remaining_samples /
-                      Throughput(job.terms, OwnCores(view, job), job.effective_hit, kUnlimited));
+        key.push_back(TimeLeft(view, job));
         break;
       case GpuOrder::kMaxMin:
         key.push_back(job.received / job.gpus);
         break;
       case GpuOrder::kLeastWork:
         key.push_back(WorkLeft(view, i));
+        break;
+      case GpuOrder::kLeastService:
+        key.push_back(job.gpus * TimeLeft(view, job));
+        break;
+      case GpuOrder::kLeastAttained:
+        key.push_back(job.received);
+        break;
+      case GpuOrder::kSia:
+        key.push_back(SiaKey(view, i));
         break;
     }
   }

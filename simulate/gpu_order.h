@@ -16,11 +16,19 @@ enum class GpuOrder : std::uint8_t {
   // cores. In rounds; what is free between them goes to those that wait. A job that runs counts as
   // if it had less left, by what its restart would take.
   kLeastWork,
+  // Orders of published systems, in rounds:
+  kLeastService,  // least time left with the cores of its own GPUs, times its GPUs (Muri-S, SIGCOMM 2022)
+  kLeastAttained,  // least GPU time received (2D-LAS: Tiresias, NSDI 2019; Muri-L)
+  kSia,            // see SiaKey (gpu_order.cc)
 };
 
 // Whether a round may take GPUs away from a running job.
 [[nodiscard]] constexpr bool Preempts(GpuOrder order) {
-  return order == GpuOrder::kMaxMin || order == GpuOrder::kLeastWork;
+  return order != GpuOrder::kFifo && order != GpuOrder::kSjf;
+}
+// Whether jobs that wait take what is free between rounds.
+[[nodiscard]] constexpr bool FillsBetweenRounds(GpuOrder order) {
+  return Preempts(order) && order != GpuOrder::kMaxMin;
 }
 
 // Positions in Snapshot::jobs, by priority first.
@@ -38,9 +46,7 @@ class OrderedPolicy final : public Scheduler {
       : policy_(policy), order_(order) {}
   [[nodiscard]] coordinator::Allocation Decide(const View& view) override;
   [[nodiscard]] bool preempts() const override { return Preempts(order_); }
-  [[nodiscard]] bool fills_between_rounds() const override {
-    return order_ == GpuOrder::kLeastWork;
-  }
+  [[nodiscard]] bool fills_between_rounds() const override { return FillsBetweenRounds(order_); }
   [[nodiscard]] bool has_controllers() const override { return true; }
 
  private:

@@ -1,5 +1,6 @@
 #include "simulate/gpu_order.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "simulate/baseline/baseline.h"
@@ -59,6 +60,46 @@ TEST(LeastWork, WorkThatStaysOnItsHostCountsItsCores) {
   Cluster cluster;
   cluster.gpus = 1;
   EXPECT_NEAR(EndOf(RunOrdered(trace, cluster, GpuOrder::kLeastWork), 1), 150, 1e-3);
+}
+
+std::vector<std::size_t> Ordered(const std::vector<coordinator::JobView>& jobs, GpuOrder order,
+                                 const std::vector<int>& stops = {}, double restart_s = 0) {
+  coordinator::Snapshot snapshot;
+  snapshot.tenants.resize(1);
+  snapshot.jobs = jobs;
+  Cluster cluster;
+  const std::vector<double> none(jobs.size(), 0);
+  return OrderOf({snapshot, cluster, none, none, none, stops, true, restart_s, 1000}, order);
+}
+coordinator::JobView Asks(int gpus, double samples, double received, bool running = false) {
+  coordinator::JobView view;
+  view.gpus = gpus;
+  view.running = running;
+  view.terms.ready_rate = 1;
+  view.remaining_samples = samples;
+  view.received = received;
+  return view;
+}
+
+// Muri and Tiresias count GPUs and time together: 2 GPUs for 60 s are more than 1 for 100 s.
+TEST(PublishedOrders, ServiceIsTimeTimesGpus) {
+  const std::vector jobs = {Asks(2, 60, 0), Asks(1, 100, 50), Asks(4, 20, 30)};
+  EXPECT_THAT(Ordered(jobs, GpuOrder::kLeastService), testing::ElementsAre(2, 1, 0));
+  EXPECT_THAT(Ordered(jobs, GpuOrder::kLeastAttained), testing::ElementsAre(0, 2, 1));
+  EXPECT_THAT(Ordered(jobs, GpuOrder::kSjf), testing::ElementsAre(2, 0, 1));
+}
+
+// The sum of Sia counts jobs, so the small ones come first. Of equal ones those come last that would be restored:
+// after 1,000 s, (1000 - 2 * 50) / 1050 of the time of one that was stopped twice is left to it.
+TEST(PublishedOrders, SiaCountsJobsAndWhatRestartsLose) {
+  const std::vector jobs = {Asks(4, 10, 0), Asks(1, 10, 9), Asks(1, 10, 9), Asks(1, 10, 9, true),
+                            Asks(1, 10, 0)};
+  EXPECT_THAT(Ordered(jobs, GpuOrder::kSia, {0, 2, 1, 0, 0}, 50),
+              testing::ElementsAre(3, 4, 2, 0, 1))
+      << "0.1 for 4 GPUs is more than 1.1 - (900 / 1050)^-0.5 for one";
+  EXPECT_THAT(Ordered(jobs, GpuOrder::kSia, {0, 2, 1, 0, 0}, 0),
+              testing::ElementsAre(1, 2, 3, 4, 0))
+      << "without a cost nothing is lost";
 }
 
 // A job that is stopped pays for its restart, and so nobody stops it for less than that.

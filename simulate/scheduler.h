@@ -18,8 +18,11 @@ struct View {
   std::span<const double> cores;
   // Cores that the job holds on its own host while it runs; 0: none, or its input can leave it.
   std::span<const double> pinned;
+  // The same: how often it was stopped. Empty: never, any of them.
+  std::span<const int> stops;
   bool round = true;     // GPUs may be taken away now
   double restart_s = 0;  // see EngineOptions
+  double now_s = 0;      // on the clock of JobView::arrival_s
 };
 
 // Divides the cluster: one of the coordinator's policies, or a baseline from a paper. One thread.

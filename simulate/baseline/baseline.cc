@@ -63,7 +63,8 @@ coordinator::Allocation BaselineScheduler::Decide(const View& view) {
 }
 
 std::unique_ptr<Baseline> MakeBaseline(std::string_view name) {
-  for (const auto& make : {MakeFixed, MakeSynergy, MakeSynergyOpt, MakeTfdata, MakeCachew}) {
+  for (const auto& make :
+       {MakeFixed, MakeSynergy, MakeSynergyOpt, MakeTfdata, MakeCachew, MakePecan}) {
     auto made = make();
     if (made->name() == name) return made;
   }
@@ -72,7 +73,8 @@ std::unique_ptr<Baseline> MakeBaseline(std::string_view name) {
 
 std::vector<std::string> BaselineNames() {
   std::vector<std::string> names;
-  for (const auto& make : {MakeFixed, MakeSynergy, MakeSynergyOpt, MakeTfdata, MakeCachew}) {
+  for (const auto& make :
+       {MakeFixed, MakeSynergy, MakeSynergyOpt, MakeTfdata, MakeCachew, MakePecan}) {
     names.emplace_back(make()->name());
   }
   return names;

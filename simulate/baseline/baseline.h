@@ -35,6 +35,7 @@ class Baseline {
 [[nodiscard]] std::unique_ptr<Baseline> MakeSynergyOpt();
 [[nodiscard]] std::unique_ptr<Baseline> MakeTfdata();
 [[nodiscard]] std::unique_ptr<Baseline> MakeCachew();
+[[nodiscard]] std::unique_ptr<Baseline> MakePecan();
 // nullptr if there is no such baseline.
 [[nodiscard]] std::unique_ptr<Baseline> MakeBaseline(std::string_view name);
 [[nodiscard]] std::vector<std::string> BaselineNames();
@@ -45,9 +46,7 @@ class BaselineScheduler final : public Scheduler {
       : baseline_(std::move(baseline)), order_(order) {}
   [[nodiscard]] coordinator::Allocation Decide(const View& view) override;
   [[nodiscard]] bool preempts() const override { return Preempts(order_); }
-  [[nodiscard]] bool fills_between_rounds() const override {
-    return order_ == GpuOrder::kLeastWork;
-  }
+  [[nodiscard]] bool fills_between_rounds() const override { return FillsBetweenRounds(order_); }
   [[nodiscard]] bool settled() const override { return baseline_->settled(); }
 
  private:

@@ -128,6 +128,21 @@ TEST(Synergy, CoresOfHostsWithoutGpusAreNotItsOwn) {
   EXPECT_THAT(s.Cores(*MakeSynergy()), ElementsAre(24));
 }
 
+// What it has beside its GPUs costs nothing more; only the rest is bought, in whole workers.
+TEST(Pecan, ItsOwnCoresFirst) {
+  Setting s(4);  // 3 cores each
+  s.cluster.extra_cores = 4.5;
+  s.snapshot.supply.cores = s.cluster.cores();
+  s.Add(2);
+  s.Add(5.5);
+  s.Add(8);
+  s.Add(4);
+  EXPECT_THAT(s.Cores(*MakePecan()), ElementsAre(2, 6, 4, 3));
+  // Nothing beside its GPUs: no more than `fixed`.
+  s.cluster.extra_cores = 0;
+  EXPECT_THAT(s.Cores(*MakePecan()), ElementsAre(2, 3, 3, 3));
+}
+
 TEST(Tfdata, WorkersAreRoundedUpAndTheFirstComesFirst) {
   Setting s(4);  // 12 cores
   s.Add(0.2);
@@ -224,6 +239,8 @@ TEST(BaselineScheduler, OrdersOfGpus) {
   EXPECT_EQ(first(GpuOrder::kFifo), 0U);
   EXPECT_EQ(first(GpuOrder::kSjf), 1U);
   EXPECT_EQ(first(GpuOrder::kMaxMin), 2U);
+  EXPECT_EQ(first(GpuOrder::kLeastService), 1U);
+  EXPECT_EQ(first(GpuOrder::kLeastAttained), 2U);
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ TEST(Bounds, NoPolicyBettersThem) {
       EXPECT_LE(s.gpu_util_window, bounds.use.gpu_util_window * (1 + 1e-6));
     };
     for (const GpuOrder order :
-         {GpuOrder::kFifo, GpuOrder::kSjf, GpuOrder::kMaxMin, GpuOrder::kLeastWork}) {
+         {GpuOrder::kFifo, GpuOrder::kSjf, GpuOrder::kMaxMin, GpuOrder::kLeastWork,
+          GpuOrder::kLeastService, GpuOrder::kLeastAttained, GpuOrder::kSia}) {
       // Each baseline meets another cache with each order.
       auto which = static_cast<std::size_t>(order);
       for (const std::string& name : BaselineNames()) {
