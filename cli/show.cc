@@ -145,6 +145,8 @@ std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStat
     return worker.info.link_bytes_per_second > 0 || !worker.info.rack.empty();
   });
   if (links) head.insert(head.end(), {"LINK", "RACK"});
+  const bool unlike = std::ranges::any_of(now.workers, [](const auto& w) { return w.speed != 1; });
+  if (unlike) head.emplace_back("SPEED");
   if (before) head.insert(head.end(), {"CPU%", "SAMPLES/S"});
   Table table(std::move(head));
   for (const wire::WorkerStatus& worker : now.workers) {
@@ -164,6 +166,7 @@ std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStat
       row.push_back(link > 0 ? BytesText(link) + "/s" : "-");
       row.push_back(worker.info.rack.empty() ? "-" : Plain(worker.info.rack));
     }
+    if (unlike) row.push_back(Format("%.2f", worker.speed));
     if (before) {
       wire::WorkerHeartbeat old;
       for (const wire::WorkerStatus& each : before->workers) {

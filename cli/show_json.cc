@@ -168,6 +168,7 @@ Json WorkerObject(const wire::WorkerStatus& worker) {
                 {"state", worker.state},
                 {"version", worker.info.version},
                 {"cores", worker.info.usable_cores()},
+                {"speed", worker.speed},
                 {"link_bytes_per_second", worker.info.link_bytes_per_second},
                 {"rack", worker.info.rack},
                 {"member", worker.info.member},

@@ -1,4 +1,4 @@
-// What people see of links and racks.
+// What people see of links, racks and unequal workers.
 #include "cli/show.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -26,6 +26,15 @@ TEST(LinkShow, WorkersHaveColumnsWhereALinkOrARackIsKnown) {
   EXPECT_THAT(WorkersTable(status), AllOf(HasSubstr("1.2G/s  west"), Not(HasSubstr("\x1b"))));
   EXPECT_THAT(WorkersJson(status), AllOf(HasSubstr("\"link_bytes_per_second\": 1249902592"),
                                          HasSubstr("\"rack\": \"west")));
+}
+
+TEST(SpeedShow, WorkersHaveAColumnWhereOneIsNoMeanCore) {
+  auto status = OneOfEach();
+  EXPECT_THAT(WorkersTable(status), Not(HasSubstr("SPEED")));
+  status.workers.emplace_back().speed = 0.5;
+  EXPECT_THAT(WorkersTable(status),
+              AllOf(HasSubstr("SPEED"), HasSubstr("1.00"), HasSubstr("0.50")));
+  EXPECT_THAT(WorkersJson(status), HasSubstr("\"speed\": 0.5"));
 }
 
 TEST(LinkShow, APageOfAJobHasItsShare) {

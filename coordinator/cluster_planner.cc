@@ -24,6 +24,7 @@
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
 #include "coordinator/replica_grants.h"
+#include "coordinator/source_limits.h"
 #include "coordinator/spare_cache.h"
 #include "net/exposure.h"
 
@@ -46,9 +47,13 @@ std::int64_t WholeBytes(double rate) {
   return rate < 9e18 ? static_cast<std::int64_t>(std::max(0.0, rate)) : kNoLink;
 }
 
-// Part of an equal share of the source for a job that, as measured, needs none of it. Its cache may
-// shrink, or its code may read something else. Then it must be able to show its need.
-constexpr double kLeastOfSource = 0.1;
+// The lease of a worker in its own cores, from mean cores. What it has stays where the difference is of rounding.
+std::uint32_t OwnMillicores(double speed, std::int32_t of_mean_core, std::uint32_t held) {
+  if (speed == 1) return static_cast<std::uint32_t>(of_mean_core);
+  const auto own = std::max<std::int64_t>(kLeastMillicores, std::lround(of_mean_core / speed));
+  const auto change = own - std::int64_t{held};
+  return std::abs(change) <= 2 && held > 0 ? held : static_cast<std::uint32_t>(own);
+}
 
 // The ranks of one program.
 struct Group {
@@ -83,7 +88,9 @@ class ClusterPlanner {
     for (const auto& [id, worker] : state_.workers()) {
       if (!worker.leasable()) continue;
       const std::string host = HostKey(worker.info.host);
-      const double cores = worker.info.usable_cores();
+      const double speed = state_.speeds().Of(id);
+      if (speed != 1) speeds_.emplace(id, speed);
+      const double cores = worker.info.usable_cores() * speed;
       workers_.push_back({id, static_cast<std::int32_t>(std::lround(cores * 1000)), host,
                           worker.info.local, worker.info.host.uid, IsHomeOnly(worker.info),
                           WholeBytes(links_.LinkOf(host)), worker.info.rack});
@@ -180,15 +187,16 @@ class ClusterPlanner {
     const Worker* worker = state_.FindWorker(id);
     if (worker == nullptr || !worker->leasable()) return;
     const auto bound = static_cast<double>(job.spec.cache_bytes);
+    const double millicores = grant.millicores * SpeedOf(id);
     const double kept = kept_.On(id);
     if (kept <= 0) {
-      places.Add(reader, worker->info, grant.millicores, bound);
+      places.Add(reader, worker->info, millicores, bound);
       return;
     }
     // What stays of pinned data sets is no room for others.
     wire::WorkerInfo rest = worker->info;
     rest.cache_bytes -= std::min(rest.cache_bytes, static_cast<std::uint64_t>(kept));
-    places.Add(reader, rest, grant.millicores, bound);
+    places.Add(reader, rest, millicores, bound);
   }
 
   // The demand of a job before anything is measured, as terms whose samples take a core-second.
@@ -196,6 +204,22 @@ class ClusterPlanner {
     const auto own = host_cores_.find(HostKey(job.spec.host));
     const double cores = std::max(kStartCores, own == host_cores_.end() ? 0 : own->second);
     return {{cores, JobMeter::kHitGuess, 1, 0}, cores, false};
+  }
+
+  // Mean cores in a core of those that the job has: what turns its costs, as measured, into a mean core's.
+  [[nodiscard]] double SpeedOf(const Job& job) const {
+    if (speeds_.empty()) return 1;
+    double own = 0, mean = 0;
+    for (const auto& [id, grant] : job.grants) {
+      own += grant.millicores;
+      mean += grant.millicores * SpeedOf(id);
+    }
+    return own > 0 ? mean / own : 1;
+  }
+  [[nodiscard]] double SpeedOf(WorkerId id) const {
+    if (speeds_.empty()) return 1;
+    const auto known = speeds_.find(id);
+    return known == speeds_.end() ? 1 : known->second;
   }
 
   JobView View(Group& group) {
@@ -215,7 +239,14 @@ class ClusterPlanner {
       view.running = view.running || !job->leases.empty();
       view.remaining_samples += job->meter.remaining();  // unknown: that of the group is, too
       view.received_samples += job->meter.received();
-      const Demand demand = job->meter.demand().known ? job->meter.demand() : Start(*job);
+      Demand demand = Start(*job);
+      const double speed = SpeedOf(*job);
+      if (job->meter.demand().known) {
+        demand = job->meter.demand();
+        demand.cores *= speed;
+        demand.terms.hit_cost *= speed;
+        demand.terms.miss_cost *= speed;
+      }
       const double rate = demand.terms.ready_rate;
       view.terms.ready_rate += rate;
       view.terms.hit_cost += rate * demand.terms.hit_cost;
@@ -227,14 +258,15 @@ class ClusterPlanner {
       const JobNetwork& network = links_.Of(job->spec.job);
       double cores = std::min(demand.cores, snapshot_.supply.cores);
       if (network.bound()) {
-        cores = std::min(cores, CoresOfUse(network.terms, job->meter.hit(), network.share));
+        cores = std::min(cores, speed * CoresOfUse(network.terms, job->meter.hit(), network.share));
         bound = true;
       }
       of_use += cores * (network.bound() ? 1 : 1 + kHeadroom);
       view.most_cores += cores;
       group.needs.push_back(cores);
       // More workers would send more, but the trainer's host would take in no more.
-      const double arrive = CoresOfUse(network.terms, job->meter.hit(), network.of_own_link);
+      const double arrive =
+          speed * CoresOfUse(network.terms, job->meter.hit(), network.of_own_link);
       group.known_cores += demand.known ? std::min(demand.cores, arrive) : 1;
       group.known = group.known && demand.known;
     }
@@ -338,7 +370,8 @@ class ClusterPlanner {
         // Where hosts share, any host serves as well as those that are used.
         each.caches = PrefersItsHosts(snapshot_.jobs[g].dataset);
         for (const WorkerId id : job.leases) {
-          each.held[id].millicores = static_cast<std::int32_t>(HeldOn(job.spec.job, id).millicores);
+          each.held[id].millicores = static_cast<std::int32_t>(
+              std::lround(HeldOn(job.spec.job, id).millicores * SpeedOf(id)));
         }
         if (const auto at = holders_.find(job.spec.job); at != holders_.end()) {
           for (const WorkerId id : at->second) {
@@ -350,9 +383,11 @@ class ClusterPlanner {
         placed.push_back(std::move(each));
         const double most = std::min(rules_.source_rate, tenant.quota.source_rate);
         const double given =
-            std::max(grant.source_rate * share, WithRoom(snapshot_.jobs[g], grant, job, share));
-        source.push_back(
-            std::max(std::min(given, most * share), LeastOfSource(groups_[g], tenant)));
+            std::max(grant.source_rate * share,
+                     SourceWithRoom(snapshot_.jobs[g], grant, share, job.leases.size(),
+                                    rules_.source_rate / static_cast<double>(ranks_)));
+        const double least = LeastOfSource(most, ranks_, groups_[g].known);
+        source.push_back(std::max(std::min(given, most * share), least));
         read_bytes.push_back(snapshot_.jobs[g].terms.miss_bytes);
         dataset.push_back(snapshot_.jobs[g].dataset);
         tenants.push_back(snapshot_.jobs[g].tenant);
@@ -374,9 +409,11 @@ class ClusterPlanner {
       for (const auto& [id, millicores] : leases[i]) {
         wire::JobGrant& grant = plan.jobs[i].grants[id];
         grant.job = plan.jobs[i].job;
-        grant.millicores = static_cast<std::uint32_t>(millicores);
+        const double speed = SpeedOf(id);
+        grant.millicores = OwnMillicores(speed, millicores,
+                                         speed == 1 ? 0 : HeldOn(plan.jobs[i].job, id).millicores);
       }
-      if (std::isfinite(source[i])) LimitSource(source[i], read_bytes[i], plan.jobs[i]);
+      if (std::isfinite(source[i])) LimitSource(state_, source[i], read_bytes[i], plan.jobs[i]);
       if (plan.jobs[i].reason.empty() && leases[i].empty()) {
         plan.jobs[i].reason = workers_.empty() ? "no worker" : "no worker that serves its host";
       }
@@ -394,7 +431,7 @@ class ClusterPlanner {
     placed.rack = job.spec.rack;
     const JobNetwork& network = links_.Of(job.spec.job);
     if (!links_.limited() || placed.millicores <= 0 || network.terms.sent_bytes <= 0) return;
-    const double cost = CostPerSample(network.terms, job.meter.hit());
+    const double cost = SpeedOf(job) * CostPerSample(network.terms, job.meter.hit());
     const double taken = (1 + kHeadroom) * network.terms.ready_rate;
     const double made = cost > 0 ? 1e-3 / cost : taken / static_cast<double>(placed.millicores);
     placed.bytes_per_millicore =
@@ -423,45 +460,6 @@ class ClusterPlanner {
     }
     if (!WorthBuying(rules_.prices, static_cast<double>(group.ranks.size()), own_cores)) return;
     plan.demand_cores += cores;
-  }
-
-  // The rate of a rank whose job gets all of the source that it needs; 0: it gets less. Its workers each read by
-  // chance. For that nobody has more than an equal part, or others would pay too much.
-  [[nodiscard]] double WithRoom(const JobView& view, const Grant& grant, const Job& rank,
-                                double share) const {
-    const bool met = grant.rate >= AskedRate(view, view.effective_hit) * (1 - 1e-6);
-    if (!met || !std::isfinite(grant.source_rate)) return 0;
-    const auto workers = static_cast<double>(std::max<std::size_t>(1, rank.leases.size()));
-    const double need = grant.source_rate * share;
-    const double room = workers * RateWithRoom(need / workers, view.terms.miss_bytes);
-    return std::max(RateWithRoom(need, 0),
-                    std::min(room, rules_.source_rate / static_cast<double>(ranks_)));
-  }
-
-  // What a rank of the group may read, whatever its policy gives: before it is measured, nobody
-  // knows that it reads at all.
-  [[nodiscard]] double LeastOfSource(const Group& group, const Tenant& tenant) const {
-    const double equal =
-        std::min(rules_.source_rate, tenant.quota.source_rate) / static_cast<double>(ranks_);
-    return std::isfinite(equal) ? equal * (group.known ? kLeastOfSource : 1) : 0;
-  }
-
-  // Gives each worker of the job its part of `total` bytes/s. REQUIRES: all grants are leases: one of cache
-  // alone reads nothing, and would keep its part from the others.
-  void LimitSource(double total, double read_bytes, JobPlan& plan) const {
-    std::vector<std::optional<SourceUse>> uses;
-    std::vector<double> held;
-    for (const auto& [id, grant] : plan.grants) {
-      const Worker& worker = *state_.FindWorker(id);
-      const auto use = worker.source_use.find(plan.job);
-      uses.push_back(use == worker.source_use.end() ? std::nullopt : std::optional(use->second));
-      held.push_back(static_cast<double>(HeldOn(plan.job, id).source_bytes_per_second));
-    }
-    const std::vector<double> parts = SteadyParts(DivideSource(total, uses, read_bytes), held);
-    std::size_t k = 0;
-    for (auto& [id, grant] : plan.grants) {
-      grant.source_bytes_per_second = static_cast<std::uint64_t>(std::max(1.0, parts[k++]));
-    }
   }
 
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
@@ -538,8 +536,9 @@ class ClusterPlanner {
   std::unordered_map<std::string, double> local_cores_;      // for which no demand was counted
   std::unordered_map<std::string, double> workers_of_user_;  // cores of all local workers
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
-  std::vector<EntrySize> entry_sizes_;  // by data set
-  std::vector<double> left_;            // by data set: bytes of kept_
+  std::vector<EntrySize> entry_sizes_;           // by data set
+  std::vector<double> left_;                     // by data set: bytes of kept_
+  std::unordered_map<WorkerId, double> speeds_;  // of workers that are no mean cores
   std::unordered_map<JobId, EntrySize> cached_;
   std::unordered_map<JobId, std::vector<WorkerId>> holders_;  // workers with entries
 };

@@ -15,7 +15,8 @@
 // Allocation -> (placement) -> leases with grants. Pure.
 //
 // Ranks of one program (jobs of one group) are one job to the policy: the slowest rank sets the
-// speed of all. The cores are then divided between the ranks by their demand. A job without
+// speed of all. The cores are then divided between the ranks by their demand. Cores of workers are counted as mean
+// cores (estimate/worker_speed.h) until a lease is written down. A job without
 // measurements asks for kStartCores, or for all cores of its own host if they are more.
 namespace headrace::coordinator {
 

@@ -174,6 +174,7 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   const bool passes = query.job.valid() && CheckSender(state, query.job, query.token).ok();
   for (const auto& [id, worker] : state.workers()) {
     status.workers.push_back(Describe(worker, now.steady));
+    status.workers.back().speed = state.speeds().Of(id);
     if (passes) status.workers.back().info.pass = PassOf(worker.token, query.job);
   }
   const std::vector<SlowWorker> slow = SlowWorkersOf(rules.slow, state, now.steady);

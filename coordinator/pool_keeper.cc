@@ -91,19 +91,24 @@ PoolView PoolKeeper::View(const State& state, double demand_cores,
     if (member.state == PoolMember::State::kDraining) continue;
     if (member.state != PoolMember::State::kLost) ++view.members;
   }
-  double cores_of_members = 0;
+  double cores_of_members = 0, speeds = 0;
   std::int32_t known = 0;
   for (const auto& [id, worker] : state.workers()) {
     if (worker.info.local) continue;
     if (members.contains(id)) {
-      cores_of_members += worker.info.usable_cores();
+      cores_of_members += worker.info.usable_cores() * state.speeds().Of(id);
+      speeds += state.speeds().Of(id);
       ++known;
     } else if (worker.leasable()) {
-      view.other_cores += worker.info.usable_cores();
+      view.other_cores += worker.info.usable_cores() * state.speeds().Of(id);
     }
   }
   // Others have started them, as they like.
-  if (!pool_->starts_workers() && known > 0) view.member_cores = cores_of_members / known;
+  if (!pool_->starts_workers() && known > 0) {
+    view.member_cores = cores_of_members / known;
+  } else if (known > 0) {  // those to come will be as fast as those that are here
+    view.member_cores *= speeds / known;
+  }
   return view;
 }
 

@@ -12,7 +12,7 @@ import sweep
 MURI = {"testbed": "cluster_trace_64gpu_testbed.csv", "trace3": "trace3.csv"}
 SEEDS = (5, 6)  # by which nothing was chosen
 DEMANDS = (1, 4)
-ORDERS = ("fifo", "sjf", "max_min", "least_work")
+ORDERS = ("fifo", "sjf", "max_min", "least_work", "least_service", "least_attained", "sia")
 BASELINES = ("fixed", "synergy-opt")
 # `sjf` divides as `utilization` does.
 DIVISIONS = (*BASELINES, "fifo", "max_min_fair", "utilization")

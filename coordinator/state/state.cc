@@ -39,6 +39,18 @@ SourceUse UseOf(const wire::JobUsage& now, const wire::JobUsage& before, const S
   return {(known->rate + last.rate) / 2, (known->held + last.held) / 2};
 }
 
+CostReport CostOf(const wire::JobUsage& now, const wire::JobUsage& before, const Terms& terms) {
+  CostReport report;
+  const double samples = Grown(now.samples, before.samples);
+  report.cpu_s = Grown(now.cpu_ns, before.cpu_ns) * 1e-9;
+  report.hits = std::min(samples, Grown(now.cache_hits, before.cache_hits) +
+                                      Grown(now.replica_hits, before.replica_hits));
+  report.misses = samples - report.hits;
+  report.hit_worth = terms.miss_cost > 0 ? std::clamp(terms.hit_cost / terms.miss_cost, 0.0, 1.0)
+                                         : JobMeter::kHitGuess;
+  return report;
+}
+
 }  // namespace
 
 double Job::granted_cores() const {
@@ -112,6 +124,7 @@ Status State::On(const RemoveJob& update) {
   EndReading(*job);
   jobs_by_token_.erase(job->spec.token);
   jobs_.erase(update.job);
+  speeds_.Forget(update.job);
   return Status::Ok();
 }
 
@@ -196,6 +209,7 @@ Status State::On(const RemoveWorker& update) {
   workers_by_token_.erase(worker->token);
   datasets_.Forget(update.worker);
   workers_.erase(update.worker);
+  speeds_.Forget(update.worker);
   return Status::Ok();
 }
 
@@ -353,6 +367,8 @@ Status State::On(const ReportWorker& update) {
     } else if (const auto known = worker->used_at.find(usage.job); known != worker->used_at.end()) {
       used_at.insert(*known);
     }
+    speeds_.Report(worker->info.worker, usage.job,
+                   CostOf(usage, *before->second, job->meter.measured()));
     if (usage.cpu_ns > before->second->cpu_ns) {
       job->meter.ReportUsed(static_cast<double>(usage.cpu_ns - before->second->cpu_ns) * 1e-9);
     }
@@ -385,6 +401,7 @@ Status State::On(const EndPeriod& update) {
   for (auto& [id, job] : jobs_) {
     if (job.phase == Job::Phase::kRunning) job.meter.EndPeriod(job.granted_cores(), seconds);
   }
+  speeds_.Learn(seconds);
   std::erase_if(asking_, [&](const auto& ask) { return update.at - ask.second > kAsksAgain; });
   period_ended_ = update.at;
   return Status::Ok();

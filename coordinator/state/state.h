@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "coordinator/estimate/worker_speeds.h"
 #include "coordinator/scaling/job_meter.h"
 #include "coordinator/state/ended_jobs.h"
 #include "coordinator/state/held_back_samples.h"
@@ -129,6 +130,8 @@ class State {
   [[nodiscard]] const EndedJobs& ended_jobs() const { return ended_; }
   // The data sets of its jobs, also of those that have ended.
   [[nodiscard]] const KnownDatasets& datasets() const { return datasets_; }
+  // Of the workers' cores. Volatile.
+  [[nodiscard]] const WorkerSpeeds& speeds() const { return speeds_; }
   // See SetFillRates. Volatile.
   [[nodiscard]] const std::map<std::string, std::uint64_t>& fill_rates() const {
     return fill_rates_;
@@ -193,6 +196,7 @@ class State {
   SetCounters counters_;
   HeldBackSamples held_back_;
   KnownDatasets datasets_;
+  WorkerSpeeds speeds_;
   EndedJobs ended_;
   std::map<std::string, std::uint64_t> fill_rates_;
   // By host and process: when they last asked for room.

@@ -377,6 +377,7 @@ struct WorkerStatus {
   std::int64_t silent_ms = 0;   // since its last message
   std::string reason;           // for people: why it is drained, or who calls it slow
   std::vector<JobId> slow_for;  // jobs that call it slow
+  double speed = 1;             // of its cores, as measured; of a mean one
   friend bool operator==(const WorkerStatus&, const WorkerStatus&) = default;
 };
 struct ClusterStatus {

@@ -266,7 +266,7 @@ Offset<fb::WorkerStatus> Write(Builder& b, const WorkerStatus& v) {
   const auto last = wire::Write(b, v.last);
   const auto reason = WriteText(b, v.reason);
   const auto slow_for = WriteIds(b, v.slow_for);
-  return fb::CreateWorkerStatus(b, info, state, last, v.silent_ms, reason, slow_for);
+  return fb::CreateWorkerStatus(b, info, state, last, v.silent_ms, reason, slow_for, v.speed);
 }
 
 WorkerStatus Read(Reader& r, const fb::WorkerStatus* v) {
@@ -275,7 +275,8 @@ WorkerStatus Read(Reader& r, const fb::WorkerStatus* v) {
           .last = wire::Read(r, v->last()),
           .silent_ms = v->silent_ms(),
           .reason = r.Text(v->reason()),
-          .slow_for = r.Ids<JobId>(v->slow_for(), "slow_for")};
+          .slow_for = r.Ids<JobId>(v->slow_for(), "slow_for"),
+          .speed = r.NotNegative(v->speed(), "speed")};
 }
 
 Offset<fb::DatasetStatus> Write(Builder& b, const DatasetStatus& v) {

@@ -373,7 +373,8 @@ Body RandomBody::MakeControl(std::size_t index) {
                         .last = Heartbeat(),
                         .silent_ms = Signed(),
                         .reason = Text(),
-                        .slow_for = Some([this] { return AnId<JobId>(); })};
+                        .slow_for = Some([this] { return AnId<JobId>(); }),
+                        .speed = std::abs(Real())};
   });
   out.datasets = Some([this] {
     DatasetStatus dataset{.dataset = Number(),
