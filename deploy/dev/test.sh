@@ -41,7 +41,7 @@ address_sanitized() { # [all]
 
 # The thread sanitizer looks at the programs that have threads; the others would only cost time.
 THREADED=(net_test client_test dataworker_test dataworker_cache_test dataworker_exec_test
-  coordinator_test coordinator_state_test fault_network_test)
+  coordinator_test coordinator_state_test fault_network_test web_test)
 
 thread_sanitized() {
   local names
