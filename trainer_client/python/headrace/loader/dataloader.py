@@ -42,6 +42,9 @@ class DataLoader(_TorchLoader[_Sample]):
     may be loaded before or after iter(); the next batch is then the one that would have come.
     """
 
+    rng: str
+    on_bad_sample: str | None
+
     if TYPE_CHECKING:  # torch's signature, for type checkers; its own defaults hold when it runs
 
         def __init__(
