@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -71,6 +72,7 @@ class StatusPageTest : public testing::Test {
       const bool known =
           order.job == JobId(17) || order.workers == std::vector<WorkerId>{WorkerId(3)};
       if (known) {
+        const std::scoped_lock lock(mutex_);
         orders_.push_back(order);
       } else {
         done = {.status = NotFound("no such one here")};
@@ -89,12 +91,17 @@ class StatusPageTest : public testing::Test {
   Got Post(const std::string& what, const std::vector<std::string>& headers) {
     return Get(url_ + "/api/" + what, "", "POST", "", headers);
   }
+  // What came by now.
+  std::vector<wire::ClusterOrder> Orders() {
+    const std::scoped_lock lock(mutex_);
+    return orders_;
+  }
 
   std::filesystem::path folder_;
   std::unique_ptr<net::Reactor> reactor_;
   std::atomic<int> looks_ = 0;
-  std::vector<wire::ClusterOrder>
-      orders_;  // of the reactor's thread; read when its answer has come
+  std::mutex mutex_;
+  std::vector<wire::ClusterOrder> orders_;  // guarded by mutex_
   std::unique_ptr<StatusServer> server_;
   std::string url_;
 };
@@ -186,7 +193,7 @@ TEST_F(StatusPageTest, WithoutAnAdminsWordThereAreNoOrders) {
   Serve("");
   EXPECT_EQ(Post("workers/3/drain", {"X-Headrace-Admin: "}).status, 403);
   EXPECT_EQ(Post("workers/3/drain", {}).status, 403);
-  EXPECT_THAT(orders_, IsEmpty());
+  EXPECT_THAT(Orders(), IsEmpty());
 }
 
 TEST_F(StatusPageTest, OnlyTheAdminsOwnPageOrders) {
@@ -199,11 +206,11 @@ TEST_F(StatusPageTest, OnlyTheAdminsOwnPageOrders) {
   EXPECT_EQ(Post("workers/3/drain", {word, "Sec-Fetch-Site: cross-site"}).status, 403);
   EXPECT_EQ(Post("workers/3/drain", {word, "Host: evil.example"}).status, 403);
   EXPECT_EQ(Get(url_ + "/api/workers/3/drain", "", "GET", nullptr, {word}).status, 404);
-  EXPECT_THAT(orders_, IsEmpty());
+  EXPECT_THAT(Orders(), IsEmpty());
   EXPECT_EQ(
       Post("workers/3/drain", {word, "Origin: " + url_, "Sec-Fetch-Site: same-origin"}).status,
       200);
-  EXPECT_EQ(orders_.size(), 1u);
+  EXPECT_EQ(Orders().size(), 1u);
   WordFile("admin", "other");
   EXPECT_EQ(Post("workers/3/drain", {word}).status, 401) << "a new word counts at once";
 }
@@ -216,7 +223,7 @@ TEST_F(StatusPageTest, OrdersAreThoseOfTheCommands) {
                            "jobs/17/cancel/1", "jobs/17/priority/x"}) {
     EXPECT_EQ(Post(none, word).status, 404) << none;
   }
-  EXPECT_THAT(orders_, IsEmpty());
+  EXPECT_THAT(Orders(), IsEmpty());
   for (const char* each :
        {"workers/3/drain", "jobs/17/cancel", "jobs/17/resume", "jobs/17/priority/-5"}) {
     const Got done = Post(each, word);
@@ -224,7 +231,7 @@ TEST_F(StatusPageTest, OrdersAreThoseOfTheCommands) {
     EXPECT_EQ(Json::parse(done.body)["text"], "done");
   }
   EXPECT_THAT(
-      orders_,
+      Orders(),
       ElementsAre(
           wire::ClusterOrder{.action = wire::ClusterAction::kDrain, .workers = {WorkerId(3)}},
           wire::ClusterOrder{.action = wire::ClusterAction::kCancel, .job = JobId(17)},
