@@ -16,9 +16,9 @@ from typing import Any
 
 from ..process import fork_hooks, sockets
 from ..process.output import muted
-from . import bad_samples, functions, memory, wire
+from . import bad_samples, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
-from .lane_images import native_images, opened_pictures
+from .lane_images import keep_pictures, native_images, opened_pictures
 from .lane_requests import Again, Asked, Requests
 from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
@@ -47,6 +47,9 @@ class LaneSettings:
     # None: it may not; True: filling in is proved to be no state.
     watched: bool | None
     trainer: int  # pid
+    leaves: bool = False  # a worker may keep what is read and decoded (leaves.py)
+    first: bool = True  # the loader's first iteration
+    keeps: bool = True  # another one may come
 
 
 def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePort") -> None:
@@ -132,6 +135,7 @@ class LanePort:
         self._noted = -1, False
         self._natives = False
         self._buffers = memory.Buffers()
+        self._leaves = leaves.Leaves(self._settings.first, self._settings.keeps)
         self._deferring = ExitStack()
         self._past: list[bytes] = []  # requests, where another process may have to make them again
         self._replay: Iterator[Asked] = iter(())
@@ -179,6 +183,7 @@ class LanePort:
                 self._take_count()  # they were counted where they were made first
             if asked is None:
                 if self._requests.ended:
+                    self._leaves.end()
                     return None
                 raise queue.Empty
             item = self._take(asked)
@@ -247,6 +252,7 @@ class LanePort:
             self._answer(asked, self._last)
             return None
         self._begin_natives()
+        self._leaves.begin(again)
         self._now = asked
         if self._watch is not None:
             self._watch.before()
@@ -288,12 +294,16 @@ class LanePort:
             return
         self._natives = True
         lessons = self.lessons
+        if self._settings.leaves:
+            leaves.here, leaves.possible = self._leaves, True
         if "PIL.Image" in sys.modules:
             if self.may_defer:
                 intact = lessons is not None and lessons.intact and not self._ran_before
                 made = None if lessons is None else lessons.kit
                 self._images, self._kit = native_images(self._settings.by_pil, made, intact)
             self._opened = opened_pictures()
+            if self._settings.leaves:
+                keep_pictures()
         functions.enable(by_value=False)
         if lessons is not None:
             lessons.know_functions()
