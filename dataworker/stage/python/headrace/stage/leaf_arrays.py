@@ -95,7 +95,7 @@ class FileLeaf:
 
     def rests(self, leaves: Leaves) -> bool:
         """Whether a call is not looked at: nothing is there, and nothing would be kept."""
-        return not leaves.has_any and not self._worth.is_likely()
+        return leaves.is_idle or (not leaves.has_any and not self._worth.is_likely())
 
     def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> "Wanted | None":
         """None: the call is none whose result is a leaf."""
@@ -134,6 +134,8 @@ class FileLeaf:
     def _keep(
         self, leaves: Leaves, wanted: "Wanted", value: Any, began: int, seconds: float, heard: bool
     ) -> None:
+        if not leaves.may_keep:
+            return
         array, more = self._to(value) or (None, None)
         is_worth = not heard and type(array) is np.ndarray and leaves.keeps(seconds, array.nbytes)
         if not self._worth.note(is_worth):

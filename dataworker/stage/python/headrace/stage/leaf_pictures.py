@@ -120,7 +120,9 @@ def loading(real: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(real)
     def load(self: Any) -> Any:
         kept = leaves.active() if self.tile else None
-        if kept is None:
+        if kept is None or kept.is_idle:
+            if kept is not None:
+                kept.missed()
             return real(self)
         try:
             text = _picture(self)

@@ -10,6 +10,7 @@ Whatever fails here costs speed alone: the library reads the file. Why so: docs/
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -23,6 +24,7 @@ from .leaf_keys import STEP_NS, Key
 from .leaf_segment import ROW, UNIT, Segment
 
 _COLUMNS = ROW.size // 8
+_ASKS_AGAIN = 0.5  # seconds; a job that has looked for leaves is given room a second or two later
 
 
 class Leaves:
@@ -33,11 +35,12 @@ class Leaves:
         first: bool,
         keeps: bool = True,
         door: Callable[[], Any] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`first`: this is the loader's first iteration, `keeps`: another one may come. `door`: gives a
         LeafDoor or None at each batch."""
         self._first, self._keeps = first, keeps
-        self._door_now = door or _current_door
+        self._door_now, self._clock = door or _current_door, clock
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._door: Any = None
@@ -46,6 +49,7 @@ class Leaves:
         self._segment: Segment | None = None
         self._offered: set[int] = set()  # tags
         self._room = 0  # that the worker would take
+        self._told = 0.0  # when the worker was last told of lookups
         self._hits = self._misses = 0  # not told yet
         self.active = False  # its worker keeps leaves
 
@@ -67,6 +71,8 @@ class Leaves:
                 self._forget()
             if is_new or leaf_cost.looks_again(self._batch):
                 self._look()
+            elif self._room == 0 and self.active and self._clock() - self._told > _ASKS_AGAIN:
+                self._tell()
 
     def end(self) -> None:
         """No batch is to come."""
@@ -117,6 +123,11 @@ class Leaves:
     def looks_for_pictures(self) -> bool:
         """Whether pictures that cost less than they need to be kept at once are looked for at all."""
         return self.has_any or self.wants_whole
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing can be found, and nothing kept."""
+        return not self.has_any and not self.may_keep
 
     def offer(
         self, key: Key, ctime_ns: int, began_ns: int, parts: tuple[Any, ...], seconds: float
@@ -175,21 +186,25 @@ class Leaves:
     def _look(self) -> None:
         self._tell()
         try:
-            view, self._room = self._door.index()
+            view, room = self._door.index()
+            self._set_room(room)
             self.active = True
         except Exception:  # it keeps no leaves, or has gone
             self._room, self.active = 0, False
             view = memoryview(b"")
         self._rows = np.frombuffer(view, np.uint64).reshape(-1, _COLUMNS)
         self._tags = np.ascontiguousarray(self._rows[:, 0])
-        if self._segment is not None:
-            self._room = max(0, self._room - self._segment.capacity)
 
     def _tell(self) -> None:
         hits, misses, self._hits, self._misses = self._hits, self._misses, 0, 0
+        self._told = self._clock()
         if self._door is not None and hits + misses > 0 and os.getpid() == self._pid:
             with suppress(Exception):
-                self._door.counts(hits, misses)
+                self._set_room(self._door.counts(hits, misses))
+
+    def _set_room(self, room: int) -> None:
+        taken = self._segment.capacity if self._segment is not None else 0
+        self._room = max(0, room - taken)
 
     def _hand_over(self) -> None:
         segment, self._segment = self._segment, None
