@@ -20,7 +20,7 @@ from torch.utils.data.dataloader import _DatasetKind
 from ..native.intact import OF_CHAIN, first_change
 from ..process import sockets
 from ..service import options
-from ..stage import functions, leaves, wire
+from ..stage import functions, leaf_keys, leaves, wire
 from ..stage.bad_samples import GuardingInit
 from ..stage.lane import LanePort, LaneSettings, lane_main
 from ..stage.lessons import Lessons
@@ -40,6 +40,8 @@ class LaneContext:
         self._context = context
         # Only then are names of libraries looked for that readers of files have.
         leaves.possible = _has_cache()
+        if leaves.possible:
+            leaf_keys.libraries()
         self._lessons = iterator.lessons(intact=preload_natives())
 
     def Event(self) -> "_Ended":

@@ -70,7 +70,7 @@ def unpacked(entry: memoryview) -> tuple[Any, Any]:
     dtype, shape, base, more = json.loads(bytes(entry[4 : 4 + size]))
     begin = (4 + size + _HEAD - 1) // _HEAD * _HEAD
     made: Any = np.empty(tuple(shape if base is None else base), np.dtype(dtype))
-    made.reshape(-1).view(np.uint8)[:] = entry[begin : begin + made.nbytes]
+    made.reshape(-1).view(np.uint8)[:] = np.frombuffer(entry, np.uint8, made.nbytes, begin)
     return (made if base is None else made.reshape(tuple(shape))), more
 
 

@@ -1,12 +1,11 @@
 """What is worth keeping of a lane's reads: decided from what they cost. Nothing here has a side effect."""
 
-# To write an entry into memory that is handed over: seconds, and seconds a byte. A page takes a fault, which
-# clears it, and a copy (bench/report/leaves.md).
+# To write an entry into memory that is handed over: seconds, and seconds a byte (bench/report/leaves.md).
 _ENTRY, _BYTE = 10e-6, 0.5e-9
 # In the first iteration nobody knows whether there will be another: what is kept may cost this part.
 _FIRST_SHARE = 1 / 40
-# Later it is found once at least if the program goes on, for a sixth of what it takes to make.
-_LATER_SHARE = 1 / 3
+# Later it is found once at least if the program goes on, for a fraction of what it takes to make.
+_LATER_SHARE = 1 / 2
 
 _LEAST_SEGMENT, _MOST_SEGMENT = 1 << 20, 128 << 20
 

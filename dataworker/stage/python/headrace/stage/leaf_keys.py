@@ -11,6 +11,7 @@ import re
 import stat
 import struct
 import time
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 # A change within one step of the clock for files leaves a file's times as they are. Steps take 10 ms or less.
@@ -83,17 +84,27 @@ def key_of(content: Content, form: tuple[int, int]) -> Key:
 
 
 @functools.cache
+def libraries() -> list[tuple[str, ...]]:
+    """The libraries that this process has loaded: path in small letters, and the state of the file. Takes some
+    milliseconds, once: called before the fork of lanes, these have it from there."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        lines = [line.split(maxsplit=5) for line in maps if ".so" in line]
+    found = []
+    for path in sorted({parts[5].rstrip("\n") for parts in lines if len(parts) == 6}):
+        with suppress(OSError):  # it was replaced
+            state = os.stat(path)
+            words = state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+            found.append((path.lower(), *map(str, words)))
+    return found
+
+
+@functools.cache
 def build_of(names: str) -> str:
     """Tells builds of libraries apart. `names`: a pattern of their files' names, of those that are loaded."""
-    wanted, found = re.compile(names), set()
-    try:
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            paths = {line.split(maxsplit=5)[5].rstrip("\n") for line in maps if ".so" in line}
-        for path in paths:
-            if wanted.search(path.lower()):
-                state = os.stat(path)
-                found.add((path, state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns))
-    except (OSError, IndexError):
-        found.add((f"unknown {os.getpid()}", 0, 0, 0, 0))
+    wanted = re.compile(names)
+    found = [one for one in libraries() if wanted.search(one[0])]
+    if not found:  # loaded since somebody looked
+        libraries.cache_clear()
+        found = [one for one in libraries() if wanted.search(one[0])]
     spoken = sorted(item for item in os.environ.items() if item[0].startswith(_SPEAKS))
-    return repr((sorted(found), spoken))
+    return repr((found, spoken))

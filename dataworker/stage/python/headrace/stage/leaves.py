@@ -138,7 +138,7 @@ class Leaves:
         size = sum(map(len, parts))
         if began_ns - ctime_ns < STEP_NS or not self.keeps(seconds, size):
             return
-        with self._lock, suppress(OSError, BufferError):
+        with self._lock, suppress(OSError):
             if key.tag in self._offered:
                 return  # a second view of it
             segment = self._segment
