@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from headrace.stage import leaf_cost, leaves
 from headrace.stage.leaf_arrays import FileLeaf, packed, unpacked
+from headrace.stage.leaf_door import PATIENCE
 from headrace.stage.leaf_keys import STEP_NS, Content, content_at, form_of, key_of
 from support.leaf_worker import LeafWorker
 
@@ -232,6 +233,42 @@ def test_a_worker_that_has_gone_costs_only_speed(worker, tmp_path, gone):
         assert call(read, old(path)).tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("question", ["index", "counts", "put", "segment"])
+def test_a_worker_that_is_silent_is_not_asked_again(worker, tmp_path, question):
+    path = tmp_path / "a"
+    path.write_text("1 2 3")
+    read, now, real = slow(numbers), [0.0], getattr(worker, question)
+    worker.lane()
+    call(read, old(path))
+    if question != "put":
+        leaves.here.end()
+
+    def silent(*args):
+        now[0] += PATIENCE
+        raise TimeoutError
+
+    if question != "put":
+        kept = leaves.here = leaves.Leaves(False, True, lambda: worker, lambda: now[0])
+        kept.begin()
+    else:
+        kept = leaves.here
+        kept._clock = lambda: now[0]
+    setattr(worker, question, silent)
+    for _ in range(3):
+        assert call(read, str(path)).tolist() == [1, 2, 3]
+        kept.begin()
+    kept.end()
+    asked = worker.asked
+    for _ in range(9):
+        kept.begin()
+        assert call(read, str(path)).tolist() == [1, 2, 3]
+    kept.end()
+    assert worker.asked == asked and not kept.active
+    setattr(worker, question, real)
+    worker.lane()
+    assert call(read, str(path)).tolist() == [1, 2, 3]
+
+
 def test_a_segment_that_was_given_up_is_a_miss(worker, tmp_path):
     path = tmp_path / "a"
     path.write_text("1 2 3")
@@ -259,6 +296,24 @@ def test_a_fork_of_the_program_neither_finds_nor_keeps(worker, tmp_path):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     worker.lane()
     assert worker.entries == 1, "and a fork that holds the memory keeps nobody from sealing it"
+
+
+def test_a_program_that_closes_all_files_has_its_own_left_alone(worker, tmp_path):
+    names = [tmp_path / name for name in ("a", "b", "c")]
+    for name in names[:2]:
+        name.write_text("1 2 3")
+    read = slow(numbers)
+    worker.lane()
+    call(read, old(names[0]))
+    segment = leaves.here._segment._fd
+    os.close(segment)
+    own = os.open(names[2], os.O_CREAT | os.O_RDWR)
+    assert own == segment, "it has the number of the segment's"
+    os.write(own, b"the program's own")
+    assert call(read, old(names[1])).tolist() == [1, 2, 3]
+    worker.lane()
+    assert os.pread(own, 99, 0) == b"the program's own" and worker.entries == 0
+    os.close(own)
 
 
 def test_threads_find_and_keep(worker, tmp_path):

@@ -24,6 +24,7 @@ from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, seed_sample, set_state
 from .redo import Redo, know
+from .seeded_keys import SeededKeys
 from .watch import Watch
 from .wire import Request, numbers
 
@@ -393,16 +394,3 @@ def _passed(asked: Asked) -> tuple[bytes, ...]:
     empty = numbers()
     made = b"", empty, empty, b"", b"", b"", b""
     return numbers(wire.PASSED), none, *made, none, none, numbers(asked.cpu_used()), b""
-
-
-class SeededKeys(list[Any]):
-    """Keys that seed the generators for a sample when it is asked for."""
-
-    def __init__(self, keys: list[Any], seeds: list[int], roots: dict[str, Any]) -> None:
-        super().__init__(keys)
-        self._seeds, self._roots = seeds, roots
-
-    def __iter__(self) -> Iterator[Any]:
-        for key, seed in zip(super().__iter__(), self._seeds, strict=True):
-            seed_sample(seed, self._roots)
-            yield key

@@ -15,6 +15,8 @@ from . import wire
 from .object_reads import Door, checked, question
 
 INDEX, SEGMENT, PUT, COUNTS = range(5, 9)
+# Seconds for an answer. Who waits longer could have read the files.
+PATIENCE = 1.0
 
 
 class _NoStore(NamedTuple):
@@ -47,7 +49,8 @@ class LeafDoor:
 
     def _asked(self, what: int, first: int = 0, count: int = 0, fd: int = -1) -> tuple[Any, int]:
         frame = question(what, _NoStore(), "", first=first, count=count)
-        parts, view, size = self.door.exchange(frame, _told, "", () if fd < 0 else (fd,))
+        passed = () if fd < 0 else (fd,)
+        parts, view, size = self.door.exchange(frame, _told, "leaves", passed, PATIENCE)
         checked(parts)
         return view, size
 

@@ -13,15 +13,17 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..process import object_reads
 from . import leaf_cost
-from .leaf_door import LeafDoor
+from .leaf_door import PATIENCE, LeafDoor
 from .leaf_keys import STEP_NS, Key
 from .leaf_segment import ROW, UNIT, Segment
+
+T = TypeVar("T")
 
 _COLUMNS = ROW.size // 8
 _ASKS_AGAIN = 0.5  # seconds; a job that has looked for leaves is given room a second or two later
@@ -44,7 +46,7 @@ class Leaves:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._door: Any = None
-        self._batch = 0
+        self._batch, self._silent = 0, False
         self._forget()
         self._segment: Segment | None = None
         self._offered: set[int] = set()  # tags
@@ -67,8 +69,11 @@ class Leaves:
                 return
             is_new = self._door is None or self._door.door is not door.door
             if is_new:
-                self._door, self._batch = door, 1
+                self._door, self._batch, self._silent = door, 1, False
                 self._forget()
+            if self._silent:
+                self.active = False
+                return
             if is_new or leaf_cost.looks_again(self._batch):
                 self._look()
             elif self._room == 0 and self.active and self._clock() - self._told > _ASKS_AGAIN:
@@ -179,14 +184,14 @@ class Leaves:
         if number not in self._segments:
             segment = None
             with suppress(Exception):  # it was given up, or the worker has gone
-                segment = self._door.segment(number)
+                segment = self._asked(lambda: self._door.segment(number))
             self._segments[number] = segment
         return self._segments[number]
 
     def _look(self) -> None:
         self._tell()
         try:
-            view, room = self._door.index()
+            view, room = self._asked(self._door.index)
             self._set_room(room)
             self.active = True
         except Exception:  # it keeps no leaves, or has gone
@@ -200,7 +205,17 @@ class Leaves:
         self._told = self._clock()
         if self._door is not None and hits + misses > 0 and os.getpid() == self._pid:
             with suppress(Exception):
-                self._set_room(self._door.counts(hits, misses))
+                self._set_room(self._asked(lambda: self._door.counts(hits, misses)))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        """What the worker answers. One that was silent once is not asked again."""
+        if self._silent:
+            raise TimeoutError
+        began = self._clock()
+        try:
+            return ask()
+        finally:
+            self._silent = self._clock() - began >= PATIENCE
 
     def _set_room(self, room: int) -> None:
         taken = self._segment.capacity if self._segment is not None else 0
@@ -213,15 +228,15 @@ class Leaves:
         if self._door is None or not segment.rows:
             segment.drop()
             return
-        fd, rows, end = segment.seal()
-        try:
-            self._room = self._door.put(fd, rows, end)
-        except (
-            Exception
-        ):  # there is no room after all, all was there already, or the worker has gone
-            self._room = 0
-        finally:
-            os.close(fd)
+        self._room = (
+            0  # where nothing is taken: no room after all, it is there already, nobody answers
+        )
+        with suppress(Exception):
+            fd, rows, end = segment.seal()
+            try:
+                self._room = self._asked(lambda: self._door.put(fd, rows, end))
+            finally:
+                os.close(fd)
 
 
 # The program has a cache, or its workers may. Set before lanes are forked.

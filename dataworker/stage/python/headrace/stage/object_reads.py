@@ -75,12 +75,15 @@ class Door:
         read: Callable[[sockets.Socket, list[bytes], list[int]], T],
         name: str,
         passed: tuple[int, ...] = (),
+        patience: float | None = None,
     ) -> T:
         """One question, with descriptors; returns what `read` makes of its answer. `name`: for errors. An
-        OSError of `read` is the worker's going. Raises UnavailableError."""
+        OSError of `read` is the worker's going, and so is silence of `patience` seconds. Raises
+        UnavailableError."""
         while True:
             sock, is_new = self._take()
             try:
+                sock.settimeout(patience)
                 if passed:
                     wire.send_fds(sock, frame, list(passed))
                 else:
