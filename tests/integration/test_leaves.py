@@ -23,6 +23,7 @@ from support.headrace_program import (
     wait_for,
 )
 
+EPOCHS = 24
 # Epochs of clouds and pictures that the code reads by itself. The last line are hashes of their batches.
 _PROGRAM = """
 import json, pathlib, random, sys, zlib
@@ -105,7 +106,7 @@ def ran(words):
 
 @pytest.fixture(scope="module")
 def stock(files):
-    return ran(command(files, 40))
+    return ran(command(files, EPOCHS))
 
 
 def of_jobs(address):
@@ -141,7 +142,7 @@ def worker(address, size="64M"):
 def test_later_epochs_and_the_next_job_find_what_was_read(files, stock, pool):
     with worker(pool):
         wait_for(lambda: ready_workers(pool), "worker")
-        assert ran(command(files, 40, "--coordinator", pool)) == stock
+        assert ran(command(files, EPOCHS, "--coordinator", pool)) == stock
         wait_for(lambda: counted(pool, "hits") > 24, "hits of later epochs")
         entries, hits = counted(pool, "entries"), counted(pool, "hits")
         assert entries > 0
@@ -161,13 +162,13 @@ def test_a_cache_of_nothing_costs_only_speed(files, stock, pool):
 def test_a_small_cache_keeps_a_part(files, stock, pool):
     with worker(pool, "4M"):
         wait_for(lambda: ready_workers(pool), "worker")
-        assert ran(command(files, 40, "--coordinator", pool)) == stock
+        assert ran(command(files, EPOCHS, "--coordinator", pool)) == stock
         assert 0 < counted(pool, "entries") < 48
 
 
 def test_a_worker_that_is_killed_costs_only_speed(files, stock, pool):
-    with started(command(files, 40, "--coordinator", pool)) as program:
-        for epoch in (6, 14):
+    with started(command(files, EPOCHS, "--coordinator", pool)) as program:
+        for epoch in (6, 12):
             with worker(pool) as one:
                 for line in program.stderr:
                     if line == f"epoch {epoch}\n":
@@ -199,5 +200,5 @@ def test_files_that_change_between_epochs_are_read_again(tmp_path, pool):
                 pixels = generator.integers(0, 255, (90, 90, 3)).astype("uint8")
                 Image.fromarray(pixels).save(folder / f"{number}.png")
             (folder / "program.py").write_text(text)
-            seen.append(ran(command(folder, 20, *served)))
+            seen.append(ran(command(folder, 12, *served)))
     assert seen[0] == seen[1]

@@ -136,7 +136,6 @@ class LanePort:
         self._noted = -1, False
         self._natives = False
         self._buffers = memory.Buffers()
-        self._leaves = leaves.Leaves(self._settings.first, self._settings.keeps)
         self._deferring = ExitStack()
         self._past: list[bytes] = []  # requests, where another process may have to make them again
         self._replay: Iterator[Asked] = iter(())
@@ -184,7 +183,8 @@ class LanePort:
                 self._take_count()  # they were counted where they were made first
             if asked is None:
                 if self._requests.ended:
-                    self._leaves.end()
+                    if leaves.here is not None:
+                        leaves.here.end()
                     return None
                 raise queue.Empty
             item = self._take(asked)
@@ -253,7 +253,8 @@ class LanePort:
             self._answer(asked, self._last)
             return None
         self._begin_natives()
-        self._leaves.begin(again)
+        if leaves.here is not None:
+            leaves.here.begin(again)
         self._now = asked
         if self._watch is not None:
             self._watch.before()
@@ -296,7 +297,8 @@ class LanePort:
         self._natives = True
         lessons = self.lessons
         if self._settings.leaves:
-            leaves.here, leaves.possible = self._leaves, True
+            leaves.here = leaves.Leaves(self._settings.first, self._settings.keeps)
+            leaves.possible = True
         if "PIL.Image" in sys.modules:
             if self.may_defer:
                 intact = lessons is not None and lessons.intact and not self._ran_before
