@@ -31,7 +31,12 @@ ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& atta
   LeafShelf& leaves = environment.leaves;
   const JobId job = attachment.job();
   ObjectTold told;
+  const auto count = [&] {
+    environment.cache->CountLookups(job, std::min(ask.first, kMostLookups),
+                                    std::min(ask.bytes, kMostLookups));
+  };
   if (ask.what == What::kLeafIndex) {
+    count();
     told = Told(leaves.Index());
     told.size = leaves.Room(job);
   } else if (ask.what == What::kLeafSegment) {
@@ -40,8 +45,7 @@ ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& atta
     told.status = leaves.Put(job, std::move(passed), ask.first, ask.bytes);
     told.size = leaves.Room(job);
   } else {
-    environment.cache->CountLookups(job, std::min(ask.first, kMostLookups),
-                                    std::min(ask.bytes, kMostLookups));
+    count();
     told.size = leaves.Room(job);
   }
   return told;

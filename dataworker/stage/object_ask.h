@@ -22,11 +22,10 @@ struct ObjectAsk {
     kWhole = 2,        // all of it, if it is no larger than `bytes`
     kList = 3,         // a page of names that begin with `name`
     kPaid = 4,         // nothing: this process has received `bytes` bytes by itself
-    kLeafIndex = 5,    // what leaves there are; the answer's size is the room for more
+    kLeafCounts = 8,   // nothing: this process has found `first` leaves, and missed `bytes`
+    kLeafIndex = 5,    // the same, and what leaves there are; the answer's size is room for more
     kLeafSegment = 6,  // the memory of segment `first`
-    kLeafPut =
-        7,  // takes the memory that is passed, with `first` rows, the last of which ends at `bytes`
-    kLeafCounts = 8,  // nothing: this process has found `first` leaves, and missed `bytes`
+    kLeafPut = 7,      // takes memory with `first` rows, the last of which ends at `bytes`
   };
   // The most bytes of one answer.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;

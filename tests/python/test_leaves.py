@@ -415,15 +415,7 @@ def test_what_is_worth_keeping():
         )
         got = leaf_cost.segment_bytes(room, least)
         assert got == 0 or least <= got <= room
-    assert [batch for batch in range(1, 70) if leaf_cost.looks_again(batch)] == [
-        1,
-        2,
-        4,
-        8,
-        16,
-        32,
-        64,
-    ]
+    assert [n for n in range(1, 200) if leaf_cost.looks_again(n)] == [1, 2, 8, 32, 128]
 
 
 def test_a_function_that_is_not_worth_it_is_left_alone():

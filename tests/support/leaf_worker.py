@@ -20,8 +20,8 @@ class LeafWorker:
         self.segments: dict[int, tuple[bytes, list[tuple[int, ...]]]] = {}
         self.hits = self.misses = self.asked = 0
 
-    def index(self):
-        self._ask()
+    def index(self, hits, misses):
+        self.counts(hits, misses)
         rows = [
             (*row[:8], number, *row[8:10])
             for number, (_, rows) in self.segments.items()

@@ -40,7 +40,7 @@ def plain(value: Any) -> Plain | None:
         return None
     if value.flags.owndata:
         return Plain(value.dtype.str, value.shape, None)
-    base = value.base
+    base: Any = value.base
     is_all = (
         type(base) is np.ndarray
         and base.flags.owndata

@@ -27,7 +27,7 @@ def segment_bytes(room: int, least: int) -> int:
 def looks_again(batch: int) -> bool:
     """Whether the lane asks what there is before its batch of this number, the first of which is 1. What the
     lanes before it have made last comes a moment later."""
-    return batch & (batch - 1) == 0
+    return batch == 1 or (batch & (batch - 1) == 0 and batch.bit_length() % 2 == 0)
 
 
 class Worth:

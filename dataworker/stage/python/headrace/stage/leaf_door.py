@@ -1,6 +1,6 @@
 """What a lane asks its worker about leaves, on the connections of object_reads.py.
 
-INDEX    -> memory: rows of all leaves; the room for more
+INDEX    as COUNTS                          -> memory: rows of all leaves; the room for more
 SEGMENT  first: which                       -> memory
 PUT      first: rows, count: where the last one ends, + memory    -> the room for more
 COUNTS   first: hits, count: misses         -> the room for more
@@ -34,9 +34,9 @@ class LeafDoor:
     def __init__(self, door: Door) -> None:
         self.door = door
 
-    def index(self) -> tuple[memoryview, int]:
+    def index(self, hits: int, misses: int) -> tuple[memoryview, int]:
         """Rows, and the bytes that the worker would take of more."""
-        return self._asked(INDEX)
+        return self._asked(INDEX, hits, misses)
 
     def segment(self, number: int) -> memoryview:
         return self._asked(SEGMENT, number)[0]
@@ -47,7 +47,9 @@ class LeafDoor:
     def counts(self, hits: int, misses: int) -> int:
         return self._asked(COUNTS, hits, misses)[1]
 
-    def _asked(self, what: int, first: int = 0, count: int = 0, fd: int = -1) -> tuple[Any, int]:
+    def _asked(
+        self, what: int, first: int = 0, count: int = 0, fd: int = -1
+    ) -> tuple[memoryview, int]:
         frame = question(what, _NoStore(), "", first=first, count=count)
         passed = () if fd < 0 else (fd,)
         parts, view, size = self.door.exchange(frame, _told, "leaves", passed, PATIENCE)

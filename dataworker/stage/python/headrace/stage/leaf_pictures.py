@@ -64,7 +64,8 @@ class _Copies:
     pulls_fd = True  # it reads nothing by load()
 
     def __init__(self, mode: str, pixels: memoryview) -> None:
-        self._raw = Image.core.raw_decoder(mode, mode, 0, 1)
+        core: Any = Image.core  # type: ignore[attr-defined]
+        self._raw = core.raw_decoder(mode, mode, 0, 1)
         self._pixels = pixels
 
     def setimage(self, core: Any, extents: Any) -> None:
@@ -178,4 +179,4 @@ def enable() -> None:
         if "load" not in vars(
             kind
         ):  # where pictures are deferred there is one (pil.py), which calls LOAD
-            kind.load = LOAD  # type: ignore[attr-defined]
+            setattr(kind, "load", LOAD)  # noqa: B010 - a method

@@ -22,6 +22,7 @@ from . import leaf_cost
 from .leaf_door import PATIENCE, LeafDoor
 from .leaf_keys import STEP_NS, Key
 from .leaf_segment import ROW, UNIT, Segment
+from .object_reads import Door
 
 T = TypeVar("T")
 
@@ -189,9 +190,9 @@ class Leaves:
         return self._segments[number]
 
     def _look(self) -> None:
-        self._tell()
+        hits, misses = self._take_counts()
         try:
-            view, room = self._asked(self._door.index)
+            view, room = self._asked(lambda: self._door.index(hits, misses))
             self._set_room(room)
             self.active = True
         except Exception:  # it keeps no leaves, or has gone
@@ -200,9 +201,13 @@ class Leaves:
         self._rows = np.frombuffer(view, np.uint64).reshape(-1, _COLUMNS)
         self._tags = np.ascontiguousarray(self._rows[:, 0])
 
-    def _tell(self) -> None:
+    def _take_counts(self) -> tuple[int, int]:
         hits, misses, self._hits, self._misses = self._hits, self._misses, 0, 0
         self._told = self._clock()
+        return hits, misses
+
+    def _tell(self) -> None:
+        hits, misses = self._take_counts()
         if self._door is not None and hits + misses > 0 and os.getpid() == self._pid:
             with suppress(Exception):
                 self._set_room(self._asked(lambda: self._door.counts(hits, misses)))
@@ -252,4 +257,4 @@ def active() -> Leaves | None:
 
 def _current_door() -> LeafDoor | None:
     door = object_reads.by
-    return None if door is None else LeafDoor(door)
+    return LeafDoor(door) if isinstance(door, Door) else None
