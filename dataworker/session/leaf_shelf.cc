@@ -17,28 +17,29 @@ namespace headrace::dataworker {
 namespace {
 
 // Where the fields of a row begin.
-constexpr std::size_t kPlace = 1, kVersion = 3, kForm = 6, kOffset = 8, kBytes = 9, kCost = 10;
+constexpr std::size_t kRowPlace = 1, kRowVersion = 3, kRowForm = 6, kRowOffset = 8, kRowBytes = 9,
+                      kRowCost = 10;
 
 // No lane can name an entry that the worker makes by itself: its form is hashed once more.
-EntryForm FormOf(const LeafShelf::Row& row) {
+EntryForm LeafFormOf(const LeafShelf::Row& row) {
   const std::array<ByteSpan, 2> parts{AsBytes("a leaf of a stage"),
-                                      std::as_bytes(std::span(row)).subspan(kForm * 8, 2 * 8)};
+                                      std::as_bytes(std::span(row)).subspan(kRowForm * 8, 2 * 8)};
   const Digest digest = DigestOf(parts);
   return {digest[0], digest[1]};
 }
 
-SealedEntry EntryOf(const LeafShelf::Row& row) {
+SealedEntry LeafEntryOf(const LeafShelf::Row& row) {
   SealedEntry entry;
-  std::copy_n(row.begin() + kPlace, entry.key.content.place.size(),
+  std::copy_n(row.begin() + kRowPlace, entry.key.content.place.size(),
               entry.key.content.place.begin());
-  std::copy_n(row.begin() + kVersion, entry.key.content.version.size(),
+  std::copy_n(row.begin() + kRowVersion, entry.key.content.version.size(),
               entry.key.content.version.begin());
   entry.key.content.SetReach(NameReach::kHost);
-  entry.key.form = FormOf(row);
-  entry.offset = row[kOffset];
-  entry.bytes = row[kBytes];
+  entry.key.form = LeafFormOf(row);
+  entry.offset = row[kRowOffset];
+  entry.bytes = row[kRowBytes];
   constexpr std::uint64_t kLongest = 3'600'000'000'000;
-  entry.cost = std::chrono::nanoseconds(std::min(row[kCost], kLongest));
+  entry.cost = std::chrono::nanoseconds(std::min(row[kRowCost], kLongest));
   return entry;
 }
 
@@ -56,10 +57,10 @@ Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint6
   std::vector<SealedEntry> entries;
   entries.reserve(rows);
   for (const Row& row : kept.rows) {
-    if (row[kOffset] > begin || row[kBytes] > begin - row[kOffset]) {
+    if (row[kRowOffset] > begin || row[kRowBytes] > begin - row[kRowOffset]) {
       return InvalidArgument("a segment whose entries lie outside of it");
     }
-    entries.push_back(EntryOf(row));
+    entries.push_back(LeafEntryOf(row));
   }
   Sweep();
   if (segments_.size() >= kMostSegments) return ResourceExhausted("too many segments of leaves");
@@ -76,9 +77,9 @@ Result<LeafShelf::File> LeafShelf::Index() {
     for (const Row& row : kept.rows) {
       if (index.size() == kMostRows) break;
       IndexRow& made = index.emplace_back(row);
-      made[kOffset] = id;
-      made[kOffset + 1] = row[kOffset];
-      made[kOffset + 2] = row[kBytes];
+      made[kRowOffset] = id;
+      made[kRowOffset + 1] = row[kRowOffset];
+      made[kRowOffset + 2] = row[kRowBytes];
     }
   }
   std::ranges::sort(index, {}, [](const IndexRow& row) { return row[0]; });

@@ -11,7 +11,7 @@ using What = ObjectAsk::What;
 // What a lane may say at once of lookups.
 constexpr std::uint64_t kMostLookups = std::uint64_t{1} << 24;
 
-ObjectTold Told(Result<LeafShelf::File> file) {
+ObjectTold ToldFile(Result<LeafShelf::File> file) {
   ObjectTold told;
   told.status = file.status();
   if (!file.ok()) return told;
@@ -37,10 +37,10 @@ ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& atta
   };
   if (ask.what == What::kLeafIndex) {
     count();
-    told = Told(leaves.Index());
+    told = ToldFile(leaves.Index());
     told.size = leaves.Room(job);
   } else if (ask.what == What::kLeafSegment) {
-    told = Told(leaves.Segment(job, ask.first));
+    told = ToldFile(leaves.Segment(job, ask.first));
   } else if (ask.what == What::kLeafPut) {
     told.status = leaves.Put(job, std::move(passed), ask.first, ask.bytes);
     told.size = leaves.Room(job);
