@@ -225,3 +225,24 @@ def test_a_function_that_the_program_has_replaced_is_the_programs(tmp_path):
     worker.lane()
     assert np.loadtxt is own and np.loadtxt(path) == path
     assert random.Random(SEED) and time.time()
+
+
+@in_own_process
+def test_lanes_need_not_find_out_again_that_a_function_is_not_worth_keeping(tmp_path):
+    from headrace.stage import functions, leaf_cost
+
+    path = Path(tmp_path) / "cloud.txt"
+    np.savetxt(path, np.ones((10, 2)))
+    worker = begin()
+    leaf_cost.is_worth = lambda seconds, size, first: False
+    worker.lane()
+    before = functions.news()
+    for _ in range(leaf_cost.Worth.LAST):
+        np.loadtxt(path)
+    assert functions.news() > before, "or nobody would be told"
+    told = {}
+    functions.tell_into(told)
+    leaf = np.loadtxt._entry.leaf
+    leaf.worth = leaf_cost.Worth()
+    functions.know(told)
+    assert leaf.rests(worker.lane()), "the next lane's first call is not looked at"

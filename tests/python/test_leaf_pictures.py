@@ -4,12 +4,10 @@ import io
 import os
 import pickle
 import random
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import PIL
 from PIL import Image, ImageFile, ImageOps, PngImagePlugin
 from support.leaf_worker import LeafWorker
 from support.own_process import in_own_process
@@ -166,8 +164,8 @@ def compare(folder, defers, cases):
     for case in range(cases):
         path = Path(folder) / str(case)
         write(path, rng)
-        ways = any_ways(rng)
-        made.append((path, ways, look(path, ways)))
+        for ways in (any_ways(rng), any_ways(rng)):
+            made.append((path, ways, look(path, ways)))
     worker = LeafWorker()
     lanes(worker, defers)
     for lane in range(3):
@@ -181,12 +179,12 @@ def compare(folder, defers, cases):
 
 @in_own_process
 def test_any_picture_is_pils(tmp_path):
-    compare(tmp_path, False, 400)
+    compare(tmp_path, False, 200)
 
 
 @in_own_process
 def test_any_picture_is_pils_where_pictures_are_deferred(tmp_path):
-    compare(tmp_path, True, 400)
+    compare(tmp_path, True, 200)
 
 
 @in_own_process
@@ -272,10 +270,9 @@ def test_a_pil_that_the_program_has_changed_is_left_alone(tmp_path):
 
 
 @in_own_process
-def test_a_photograph_is_kept_from_the_second_iteration_on_and_a_drawing_at_once(tmp_path):
+def test_a_photograph_is_kept_from_the_second_iteration_on(tmp_path):
     from headrace.stage import leaf_cost, leaf_pictures, leaves
 
-    assert leaf_cost.is_worth(0.1, 1000, first=True)
     rng = random.Random(SEED)
     worker, slow = LeafWorker(), Path(tmp_path) / "a.png"
     Image.frombytes("RGB", (1200, 900), bytes(rng.choices(range(64), k=1200 * 900 * 3))).save(
@@ -290,8 +287,9 @@ def test_a_photograph_is_kept_from_the_second_iteration_on_and_a_drawing_at_once
         worker.lane(first=True)
         Image.open(photo_file).convert("RGB").crop((0, 0, 100, 100)).tobytes()
     assert worker.entries == 0 and worker.misses > 0
-    worker.lane(first=False)
-    Image.open(photo_file).convert("RGB").crop((0, 0, 100, 100)).tobytes()
-    worker.lane()
-    assert worker.entries in (0, 1), "a busy machine's clock decides"
-    assert PIL.__version__ and time.time() > 0
+    leaf_cost.is_worth = lambda seconds, size, first: not first
+    for _ in range(3):
+        worker.lane(first=False)
+        Image.open(photo_file).convert("RGB").crop((0, 0, 100, 100)).tobytes()
+        Image.open(slow).load()
+    assert worker.entries == 2

@@ -25,6 +25,7 @@ from .held_names import HeldNames, Place
 
 CHECKS = 2  # results of each kind that are made both ways
 _TRIALS = "trials"  # among what was found out
+_WORTH = "worth"  # the same: how many were not worth keeping
 _LEAF = "leaf"  # among the kinds of results: what was kept of a file
 
 # Modules that name entries, by the library that must be loaded.
@@ -89,7 +90,9 @@ class Replaced:
             return self._make(*args, **named)
         found = kept.find(wanted.key)
         if found is None:
-            return leaf.make(kept, wanted, self._make, args, named)
+            value = leaf.make(kept, wanted, self._make, args, named)
+            _count.news += leaf.worth.poor == leaf.worth.LAST
+            return value
         return self._checked_leaf(leaf.found(found), args, named)
 
     def _checked_leaf(self, value: Any, args: Any, named: Any) -> Any:
@@ -172,6 +175,10 @@ class Replaced:
             if what == (_LEAF,) and not finding.same:
                 self._leaf_on = False
                 continue
+            if what == (_WORTH,):
+                if self._entry.leaf is not None:
+                    self._entry.leaf.worth.poor = finding.checked
+                continue
             self._on = self._on and finding.same
             if what == _TRIALS:
                 self._tried = True
@@ -184,6 +191,9 @@ class Replaced:
         found: dict[Any, Finding] = {
             (*me, (kind,)): Finding(True, count) for kind, count in self._checked.items()
         }
+        leaf = self._entry.leaf
+        if leaf is not None and leaf.worth.poor >= leaf.worth.LAST:
+            found[(*me, (_WORTH,))] = Finding(True, leaf.worth.LAST)
         if not self._leaf_on:
             found[(*me, (_LEAF,))] = Finding(False)
         if self._tried or not self._on:

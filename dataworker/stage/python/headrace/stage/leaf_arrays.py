@@ -91,11 +91,11 @@ class FileLeaf:
         kept. `to_array`, `from_array`: results that are more than an array, and back."""
         self.name, self._build, self._form, self._quiet = name, build, form, quiet
         self._to, self._from = to_array, from_array
-        self._worth = Worth()
+        self.worth = Worth()
 
     def rests(self, leaves: Leaves) -> bool:
         """Whether a call is not looked at: nothing is there, and nothing would be kept."""
-        return leaves.is_idle or (not leaves.has_any and not self._worth.is_likely())
+        return leaves.is_idle or (not leaves.has_any and not self.worth.is_likely())
 
     def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> "Wanted | None":
         """None: the call is none whose result is a leaf."""
@@ -138,7 +138,7 @@ class FileLeaf:
             return
         array, more = self._to(value) or (None, None)
         is_worth = not heard and type(array) is np.ndarray and leaves.keeps(seconds, array.nbytes)
-        if not self._worth.note(is_worth):
+        if not self.worth.note(is_worth):
             return
         parts = packed(array, more)
         if parts is not None and content_at(wanted.path) == wanted.content:

@@ -33,19 +33,19 @@ def looks_again(batch: int) -> bool:
 class Worth:
     """Whether what was made lately was worth keeping. Not thread-safe."""
 
-    _LAST = 8
+    LAST = 8
     _TRIES = 16  # one in so many is looked at all the same
 
     def __init__(self) -> None:
-        self._poor = self._calls = 0
+        self.poor = self._calls = 0  # poor: how many in a row were not worth it
 
     def note(self, is_worth: bool) -> bool:
-        self._poor = 0 if is_worth else self._poor + 1
+        self.poor = 0 if is_worth else self.poor + 1
         return is_worth
 
     def is_likely(self) -> bool:
         """Of what comes next. True now and then where it is not, so that a change is seen."""
-        if self._poor < self._LAST:
+        if self.poor < self.LAST:
             return True
         self._calls += 1
         return self._calls % self._TRIES == 0
