@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,16 @@
 // One place where samples stay between epochs and jobs (docs/howto/add-cache-tier.md).
 namespace headrace::dataworker {
 
+class Chunk;         // chunk.h
 class ReplicaShelf;  // replica_shelf.h
+class SealedMemory;  // sealed_memory.h
+
+// Where an entry lies in memory that another process has filled. `cost`: see CacheTier::Claim.
+struct SealedEntry {
+  CacheKey key;
+  std::size_t offset = 0, bytes = 0;
+  Duration cost{};
+};
 
 // What a tier, or a job there, has of replicas. Hits: so far.
 struct ReplicaStats {
@@ -131,6 +141,18 @@ class CacheTier {
   virtual Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes) = 0;
   // Drops the entry of exactly this content, if it is there. Pins stay valid.
   virtual void Forget(const CacheKey& key) = 0;
+
+  // Takes over memory with entries that another process has made, as one chunk of the job's, without a
+  // copy. What is there already is not taken again. Nobody writes there, so it goes as a whole, and not to
+  // other tiers. Null: there is no room, all was there, or the tier takes none. REQUIRES: the entries lie in it.
+  virtual std::shared_ptr<Chunk> TakeOver(JobId /*job*/, std::shared_ptr<SealedMemory> /*memory*/,
+                                          std::span<const SealedEntry> /*entries*/) {
+    return nullptr;
+  }
+  // Bytes of the job that TakeOver may take now. Others may take them before.
+  [[nodiscard]] virtual std::uint64_t RoomToTakeOver(JobId /*job*/) const { return 0; }
+  // Counts lookups that another process has answered by itself from what was taken over.
+  virtual void CountLookups(JobId /*job*/, std::uint64_t /*hits*/, std::uint64_t /*misses*/) {}
 
   // Lets a job with attached sessions add entries up to `quota` bytes of the budget. The entries of
   // a job that has gone stay for others until somebody needs their room.

@@ -260,6 +260,46 @@ std::shared_ptr<Chunk> ChunkStore::Adopt(std::shared_ptr<ChunkBody> body, std::s
   return chunk;
 }
 
+std::shared_ptr<Chunk> ChunkStore::AdoptFor(JobId job_id, const std::shared_ptr<ChunkBody>& body,
+                                            std::size_t size, std::span<const SealedEntry> entries,
+                                            Evicted* evicted) {
+  const std::uint64_t overhead = entries.size() * kEntryOverhead, need = size + overhead;
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(job_id);
+  if (job == jobs_.end() || job->second.sessions == 0) return nullptr;
+  const std::shared_ptr<QuotaAccount>& account = job->second.account;
+  if (std::min(budget_->free(), account->free()) < need) {
+    const std::size_t victim = FindFor(job->second, need);
+    if (victim < chunks_.size()) *evicted = Remove(victim);
+    return nullptr;
+  }
+  if (!finder_.spare().Reclaim(need)) return nullptr;
+  auto chunk = std::make_shared<Chunk>(budget_, account, job_id, size, finder_.NextNumber(), body);
+  chunk->names_.Join(&account->names);
+  std::vector<EntryId> ids;
+  for (const SealedEntry& entry : entries) {
+    ids.push_back(EntryId::Of(entry.key));
+    chunk->names_.Add(SampledName(entry.key.content, entry.key.form));
+    chunk->costs_.Add(entry.cost, entry.bytes);
+  }
+  chunk->room_.Fill(size, ids);
+  chunk->live_ = entries.size();
+  chunk->filling_ = 1;
+  chunk->mean_cost_ = chunk->costs_.mean().count();
+  job->second.entries += entries.size();
+  budget_->used += overhead;
+  account->used += overhead;
+  chunks_.push_back(chunk);
+  return chunk;
+}
+
+std::uint64_t ChunkStore::RoomFor(JobId job_id) const {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(job_id);
+  if (job == jobs_.end() || job->second.sessions == 0) return 0;
+  return std::min(budget_->free(), job->second.account->free());
+}
+
 bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {
   const std::size_t need = finder_.NeedOf(bytes);
   const std::lock_guard lock(mutex_);

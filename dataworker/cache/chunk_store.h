@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,13 @@ class ChunkStore {
   std::shared_ptr<Chunk> Adopt(std::shared_ptr<ChunkBody> body, std::size_t size,
                                std::size_t filled, const std::vector<EntryId>& entries,
                                const EntryCosts& costs);
+  // The same for a chunk of the job's that is full and stays as it is. Null: there is no room; then as
+  // Allocate, with *evicted. Entries are in use until the caller calls Chunk::Filled once.
+  std::shared_ptr<Chunk> AdoptFor(JobId job, const std::shared_ptr<ChunkBody>& body,
+                                  std::size_t size, std::span<const SealedEntry> entries,
+                                  Evicted* evicted);
+  // Bytes that AdoptFor may take, without eviction.
+  [[nodiscard]] std::uint64_t RoomFor(JobId job) const;
   // Whether Allocate could succeed, now or after eviction.
   [[nodiscard]] bool HasRoom(JobId job, std::size_t bytes) const;
   // Returns a chunk that the job must give up to meet its quota, if there is one that nobody uses

@@ -104,6 +104,24 @@ void SampleStore::Promote(std::size_t from, JobId job, const CacheKey& key, cons
   if (Put(0, from, job, key, pin.bytes(), pin.cost())) tiers_[from].tier->Forget(key);
 }
 
+std::shared_ptr<Chunk> SampleStore::TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
+                                             std::span<const SealedEntry> entries) {
+  for (const Tier& each : tiers_) {
+    if (std::shared_ptr<Chunk> chunk = each.tier->TakeOver(job, memory, entries)) return chunk;
+  }
+  return nullptr;
+}
+
+std::uint64_t SampleStore::RoomToTakeOver(JobId job) const {
+  std::uint64_t most = 0;
+  for (const Tier& each : tiers_) most = std::max(most, each.tier->RoomToTakeOver(job));
+  return most;
+}
+
+void SampleStore::CountLookups(JobId job, std::uint64_t hits, std::uint64_t misses) {
+  fastest_->CountLookups(job, hits, misses);
+}
+
 std::uint64_t SampleStore::KeepTo(std::uint64_t most) {
   std::uint64_t has = 0;
   for (const Tier& each : tiers_) has += each.tier->KeepTo(most - std::min(most, has));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,6 +109,12 @@ class SampleStore {
 
   // Drops the entry of exactly this content, wherever it is. Pins stay valid.
   void Forget(const CacheKey& key);
+
+  // As CacheTier's, of the fastest tier that takes it.
+  std::shared_ptr<Chunk> TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
+                                  std::span<const SealedEntry> entries);
+  [[nodiscard]] std::uint64_t RoomToTakeOver(JobId job) const;
+  void CountLookups(JobId job, std::uint64_t hits, std::uint64_t misses);
 
   // As CacheTier's, with a quota for all tiers together.
   void AddJob(JobId job, std::uint64_t quota);

@@ -11,6 +11,7 @@
 #include "dataworker/memory/payload_pool.h"
 #include "dataworker/peers/peer_cache.h"
 #include "dataworker/session/blob_table.h"
+#include "dataworker/session/leaf_shelf.h"
 #include "dataworker/session/picture_memory.h"
 #include "dataworker/session/quotas.h"
 #include "dataworker/session/stage_losses.h"
@@ -51,6 +52,7 @@ struct SessionEnvironment {
   std::shared_ptr<WorkerMemory> memory;
   PictureMemory& pictures;
   StageLosses& losses;
+  LeafShelf& leaves;
   StageBases& bases;
   JobLedger& ledger;
   wire::HostIdentity host;  // of this process

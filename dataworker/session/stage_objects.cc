@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/pass/digest.h"
 #include "dataworker/session/on_reactor.h"
+#include "dataworker/session/stage_leaves.h"
 #include "dataworker/source/ranges/ranges.h"
 #include "dataworker/source/stores/object_identity.h"
 #include "dataworker/source/stores/store_args.h"
@@ -57,10 +58,10 @@ Status NotAllowed(std::string why) {
 }  // namespace
 
 Status StageObjects::Open() {
-  HR_TRY(door_,
-         ObjectDoor::Open(environment_.reactor, [this](std::uint64_t connection, ObjectAsk ask) {
-           OnAsk(connection, std::move(ask));
-         }));
+  HR_TRY(door_, ObjectDoor::Open(environment_.reactor,
+                                 [this](std::uint64_t connection, ObjectAsk ask, UniqueFd passed) {
+                                   OnAsk(connection, std::move(ask), std::move(passed));
+                                 }));
   return {};
 }
 
@@ -103,10 +104,14 @@ bool StageObjects::IsNew(const Asked& asked) {
   return seen_.insert(HashBytes(AsBytes(asked.request.url.Name()), range)).second;
 }
 
-void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask) {
+void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passed) {
   ++unanswered_;
   if (unanswered_ > kMostUnanswered) {
     Answer(connection, {.status = ResourceExhausted("too many questions whose askers have gone")});
+    return;
+  }
+  if (ask.what >= What::kLeafIndex) {
+    Answer(connection, AnswerLeafAsk(environment_, attachment_, ask, std::move(passed)));
     return;
   }
   if (ask.what == What::kPaid) {

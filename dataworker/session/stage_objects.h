@@ -68,7 +68,7 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
   static constexpr std::size_t kMostUnanswered = 4 * ObjectDoor::kMostConnections;
   using OnAnswer = void (StageObjects::*)(Asked, const AskedObject&, RowAnswer);
 
-  void OnAsk(std::uint64_t connection, ObjectAsk ask);
+  void OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passed);
   // The request to the store. kUnavailable (kNotAllowed): this worker may not read it.
   [[nodiscard]] Result<remote::ObjectRequest> RequestOf(const ObjectAsk& ask) const;
   // Whether this session asks for it for the first time.

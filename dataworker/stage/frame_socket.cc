@@ -144,6 +144,28 @@ Result<bool> FrameSocket::TakeFrame(StageFrame* frame) {
   return true;
 }
 
+ssize_t FrameSocket::Read(std::size_t most) {
+  iovec part{.iov_base = incoming_.data() + filled_, .iov_len = most};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostPassed * sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  const ssize_t n = ::recvmsg(fd_.get(), &header, MSG_CMSG_CLOEXEC);
+  if (n <= 0) return n;
+  for (cmsghdr* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
+    if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(at) + i * sizeof(int), sizeof(fd));
+      passed_ = UniqueFd(fd);
+    }
+  }
+  return n;
+}
+
 Status FrameSocket::Receive(const std::function<void(StageFrame&&)>& on_frame) {
   Status end;
   std::size_t taken = 0;
@@ -153,7 +175,7 @@ Status FrameSocket::Receive(const std::function<void(StageFrame&&)>& on_frame) {
     if (incoming_.size() - filled_ < read_bytes) {
       incoming_.resize(std::max(2 * incoming_.size(), 2 * read_bytes));
     }
-    const ssize_t n = ::recv(fd_.get(), incoming_.data() + filled_, incoming_.size() - filled_, 0);
+    const ssize_t n = Read(incoming_.size() - filled_);
     if (n > 0) {
       filled_ += static_cast<std::size_t>(n);
       taken += static_cast<std::size_t>(n);

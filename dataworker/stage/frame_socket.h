@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,7 +39,7 @@ enum class StageMessage : std::uint32_t {
 
 // The protocol that each side names in the head of every frame. It changes with any change of a
 // frame's meaning; golden/ freezes the frames of this one.
-inline constexpr std::uint8_t kStageProtocol = 4;
+inline constexpr std::uint8_t kStageProtocol = 5;
 
 struct StageFrame {
   StageMessage kind{};
@@ -70,6 +72,9 @@ class FrameSocket {
   // message names both releases).
   Status Receive(const std::function<void(StageFrame&&)>& on_frame);
 
+  // The last descriptor that has come and was not taken; what came before it is closed. Invalid: none has.
+  [[nodiscard]] UniqueFd TakePassed() { return std::exchange(passed_, UniqueFd()); }
+
   // Names our release and the peer's, for messages about frames that were not understood.
   [[nodiscard]] std::string Releases() const;
 
@@ -77,10 +82,13 @@ class FrameSocket {
   FrameSocket(UniqueFd fd, std::size_t most) : fd_(std::move(fd)), most_(most) {}
   // Takes a whole frame from the start of `incoming_`; true if there is one.
   Result<bool> TakeFrame(StageFrame* frame);
+  // As recv(2), at most `most` bytes to `incoming_`; keeps a descriptor that comes along.
+  ssize_t Read(std::size_t most);
 
   UniqueFd fd_;
   std::size_t most_;  // bytes of a frame
   std::string peer_release_;
+  UniqueFd passed_;
   Bytes incoming_;
   std::size_t filled_ = 0;
 };

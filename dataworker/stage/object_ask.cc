@@ -19,7 +19,7 @@ Result<ObjectAsk> ObjectAsk::Read(const StageFrame& frame) {
     return InvalidArgument("a frame that asks for no object");
   }
   const std::vector<std::uint64_t> numbers = StageNumbers(frame.parts[0]);
-  if (numbers[0] > static_cast<std::uint64_t>(What::kPaid)) {
+  if (numbers[0] > static_cast<std::uint64_t>(What::kLeafCounts)) {
     return InvalidArgument("a question of unknown kind " + std::to_string(numbers[0]));
   }
   const auto text = [&](std::size_t at) { return std::string(AsText(frame.parts[1 + at])); };

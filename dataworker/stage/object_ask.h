@@ -12,15 +12,20 @@
 
 namespace headrace::dataworker {
 
-// What code of a stage asks its worker about objects (headrace/stage/objects.py).
+// What code of a stage asks its worker about objects (headrace/stage/object_reads.py), and lanes about leaves
+// (headrace/stage/leaf_door.py).
 struct ObjectAsk {
   // Values as there.
   enum class What : std::uint64_t {
-    kLook = 0,   // size and version
-    kRange = 1,  // `bytes` bytes from `first` on
-    kWhole = 2,  // all of it, if it is no larger than `bytes`
-    kList = 3,   // a page of names that begin with `name`
-    kPaid = 4,   // nothing: this process has received `bytes` bytes by itself
+    kLook = 0,         // size and version
+    kRange = 1,        // `bytes` bytes from `first` on
+    kWhole = 2,        // all of it, if it is no larger than `bytes`
+    kList = 3,         // a page of names that begin with `name`
+    kPaid = 4,         // nothing: this process has received `bytes` bytes by itself
+    kLeafCounts = 8,   // nothing: this process has found `first` leaves, and missed `bytes`
+    kLeafIndex = 5,    // the same, and what leaves there are; the answer's size is room for more
+    kLeafSegment = 6,  // the memory of segment `first`
+    kLeafPut = 7,      // takes memory with `first` rows, the last of which ends at `bytes`
   };
   // The most bytes of one answer.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;

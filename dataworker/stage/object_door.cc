@@ -147,7 +147,7 @@ Status ObjectDoor::OnFrame(std::uint64_t id, const StageFrame& frame) {
   if (!connection.free()) return InvalidArgument("a question before the answer to the last one");
   HR_TRY(ObjectAsk ask, ObjectAsk::Read(frame));
   connection.asked = true;
-  on_ask_(id, std::move(ask));
+  on_ask_(id, std::move(ask), connection.socket.TakePassed());
   return {};
 }
 

@@ -25,8 +25,8 @@ namespace headrace::dataworker {
 // the door. What they send is checked: they run user code. Reactor thread.
 class ObjectDoor {
  public:
-  // Takes a question; Answer may be called inside.
-  using OnAsk = std::function<void(std::uint64_t connection, ObjectAsk ask)>;
+  // Takes a question, and the descriptor that came along; Answer may be called inside.
+  using OnAsk = std::function<void(std::uint64_t connection, ObjectAsk ask, UniqueFd passed)>;
   static constexpr std::size_t kMostConnections = 256;
 
   // `on_ask` must not end the door. kUnavailable: no descriptors.

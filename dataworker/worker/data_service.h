@@ -109,6 +109,7 @@ class DataService {
   PayloadPool payloads_;
   PictureMemory pictures_;
   StageLosses losses_;
+  LeafShelf leaves_;
   StageBases bases_;
   JobLedger ledger_;
   CacheOrders orders_;

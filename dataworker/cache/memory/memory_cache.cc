@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "dataworker/cache/eviction_setting.h"
 #include "dataworker/cache/memory/mapped_memory.h"
 #include "dataworker/cache/replica_shelf.h"
+#include "dataworker/cache/sealed_memory.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -88,6 +90,39 @@ class MemoryCache final : public CacheTier {
     }
     store_.NoteMoved(*gone.chunk);
     Drop(id.form, gone);
+  }
+
+  std::shared_ptr<Chunk> TakeOver(JobId job, std::shared_ptr<SealedMemory> memory,
+                                  std::span<const SealedEntry> entries) override {
+    std::vector<SealedEntry> fresh;
+    for (const SealedEntry& entry : entries) {
+      if (!Has(entry.key)) fresh.push_back(entry);
+    }
+    if (fresh.empty()) return nullptr;
+    std::shared_ptr<Chunk> chunk;
+    while (true) {
+      ChunkStore::Evicted evicted;
+      chunk = store_.AdoptFor(job, memory, memory->room(), fresh, &evicted);
+      if (chunk || !evicted.chunk) break;
+      RemoveEvicted(evicted);
+    }
+    if (!chunk) return nullptr;
+    entries_.fetch_add(fresh.size());
+    for (const SealedEntry& entry : fresh) Insert(entry, chunk, *memory);
+    chunk->Filled();
+    return chunk;
+  }
+
+  [[nodiscard]] std::uint64_t RoomToTakeOver(JobId job) const override {
+    return store_.RoomFor(job);
+  }
+
+  void CountLookups(JobId job, std::uint64_t hits, std::uint64_t misses) override {
+    Shard& shard = shards_.front();
+    const std::lock_guard lock(shard.mutex);
+    Tally& tally = shard.TallyOf(job);
+    tally.hits += hits;
+    tally.misses += misses;
   }
 
   void AddJob(JobId job, std::uint64_t quota) override { store_.AddJob(job, quota); }
@@ -233,6 +268,36 @@ class MemoryCache final : public CacheTier {
     return shards_[(HashEntryId()(id) >> 48) % shards_.size()];
   }
 
+  // Whether the entry is there, or is being made. Counts nothing.
+  [[nodiscard]] bool Has(const CacheKey& key) {
+    const EntryId id = EntryId::Of(key);
+    Shard& shard = ShardOf(id);
+    const std::lock_guard lock(shard.mutex);
+    const auto found = shard.entries.find(id);
+    return found != shard.entries.end() &&
+           (!found->second.chunk || found->second.content == key.content);
+  }
+
+  // Puts an entry of adopted memory into the index, in the place of older content.
+  void Insert(const SealedEntry& entry, const std::shared_ptr<Chunk>& chunk,
+              const SealedMemory& memory) {
+    const EntryId id = EntryId::Of(entry.key);
+    Entry gone{entry.key.content, chunk, memory.bytes().subspan(entry.offset, entry.bytes)};
+    {
+      Shard& shard = ShardOf(id);
+      const std::lock_guard lock(shard.mutex);
+      const auto [at, is_new] = shard.entries.try_emplace(id, gone);
+      if (is_new) return;
+      Entry& here = at->second;
+      if (here.chunk && here.content != entry.key.content) std::swap(here, gone);
+    }
+    Drop(id.form, gone);  // older content, or this entry beside the one that is there
+  }
+
+  [[nodiscard]] static bool IsSealed(const Chunk& chunk) {
+    return dynamic_cast<const SealedMemory*>(chunk.body().get()) != nullptr;
+  }
+
   [[nodiscard]] static std::byte* BeginOf(const Chunk& chunk) {
     return static_cast<const MappedMemory&>(*chunk.body()).begin();
   }
@@ -240,15 +305,18 @@ class MemoryCache final : public CacheTier {
   // REQUIRES: the entry has left its shard; no lock held.
   void Drop(const EntryForm& form, const Entry& gone) {
     entries_.fetch_sub(1);
-    store_.Release(gone.chunk, SampledName(gone.content, form),
-                   static_cast<std::size_t>(gone.bytes.data() - BeginOf(*gone.chunk)));
+    std::optional<std::size_t> offset;  // nobody writes over what lies in sealed memory
+    if (!IsSealed(*gone.chunk)) {
+      offset = static_cast<std::size_t>(gone.bytes.data() - BeginOf(*gone.chunk));
+    }
+    store_.Release(gone.chunk, SampledName(gone.content, form), offset);
   }
 
   // Drops what other workers own from one chunk, if it is time for that. False: nothing went.
   bool DropOthers(JobId job) {
     if (!owners_) return false;
     const auto unsorted = store_.NoteRefusal(job, owners_->version());
-    if (!unsorted) return false;
+    if (!unsorted || IsSealed(*unsorted->chunk)) return false;
     bool any = false;
     for (const auto& [id, bytes] : unsorted->entries) {
       const bool elsewhere = std::ranges::all_of(
@@ -278,7 +346,7 @@ class MemoryCache final : public CacheTier {
     for (const EntryId& id : evicted.entries) {
       const Entry entry = TakeFrom(evicted.chunk, id);
       if (!entry.chunk) continue;
-      if (on_given_up_ && offers) {
+      if (on_given_up_ && offers && !IsSealed(*evicted.chunk)) {
         on_given_up_(evicted.chunk->owner(), {entry.content, id.form}, {entry.bytes, evicted.chunk},
                      evicted.cost_of_entry);
       }

@@ -19,7 +19,8 @@ from torch.utils.data.dataloader import _DatasetKind
 
 from ..native.intact import OF_CHAIN, first_change
 from ..process import sockets
-from ..stage import functions, wire
+from ..service import options
+from ..stage import functions, leaf_keys, leaves, wire
 from ..stage.bad_samples import GuardingInit
 from ..stage.lane import LanePort, LaneSettings, lane_main
 from ..stage.lessons import Lessons
@@ -37,6 +38,10 @@ class LaneContext:
         """`context`: the loader's own, or torch's."""
         self._iterator = weakref.ref(iterator)
         self._context = context
+        # Only then are names of libraries looked for that readers of files have.
+        leaves.possible = _has_cache()
+        if leaves.possible:
+            leaf_keys.libraries()
         self._lessons = iterator.lessons(intact=preload_natives())
 
     def Event(self) -> "_Ended":
@@ -134,11 +139,15 @@ class Lanes:
             tells_state=self._tells_state(),
             trainer=os.getpid(),
             watched=self._watched(),
+            leaves=leaves.possible,
+            first=self._state.iterations <= 1,
+            keeps=options.from_environment().epochs != 1,
         )
 
     def lessons(self, intact: bool) -> Lessons:
         """What lanes that are forked now need not find out again. `intact`: as Lessons.take's."""
         loader: Any = self._loader()
+        self._state.iterations += 1
         lessons = self._state.lessons_of(loader.num_workers)
         lessons.take([loader.dataset, loader.collate_fn], self._code.by_pil, intact)
         return lessons
@@ -173,6 +182,12 @@ class Lanes:
 
     def _end_lane(self, lane: int) -> None:
         self._lanes[lane].end()
+
+
+def _has_cache() -> bool:
+    """Whether workers may have a cache: the program's own has the size that it was given."""
+    given = options.from_environment()
+    return given.cache_bytes > 0 or bool(given.coordinator)
 
 
 def preload_natives() -> bool:

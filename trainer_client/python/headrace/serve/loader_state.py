@@ -22,6 +22,7 @@ class LoaderState:
         self.learned = Learned()  # with num_workers=0
         self.reference: Reference | None = None  # of the iter() that is under way
         self._lessons: Lessons | None = None
+        self.iterations = 0  # that had lanes
         self.compares = True  # `headrace verify` compares all by itself
         # A plan, and workers whose samples were compared.
         self._met: tuple[str, set[int]] = ("", set())

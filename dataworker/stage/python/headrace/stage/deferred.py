@@ -4,8 +4,9 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from PIL import Image, ImageFile, JpegImagePlugin
+from PIL import Image, JpegImagePlugin
 
+from . import leaf_pictures, leaves
 from .pictures import FilePicture, Picture
 from .redo import Redo, is_damaged
 from .render import ImageMaker, Source
@@ -21,7 +22,9 @@ from .steps import (
 )
 
 END_OF_IMAGE = b"\xff\xd9"
-LOAD: Callable[..., Any] = ImageFile.ImageFile.load  # whatever takes its place
+LOAD = leaf_pictures.LOAD  # ImageFile.load, whatever takes its place
+
+_WHOLE = "all of a JPEG file, as RGB"
 
 # Enhancements that blend with a new image, which has no info.
 _NEW_INFO = frozenset(("brightness", "contrast"))
@@ -83,7 +86,8 @@ class DeferredImage(Image.Image):
         picture = self._picture
         if not isinstance(picture, FilePicture) or not picture.is_whole_file:
             return None
-        return None if _maker().comes_again else picture.source
+        source = picture.source
+        return None if _maker().comes_again or source.begins_whole() else source
 
     def tensor(self, by_hand: Callable[..., Any]) -> Any:
         """Does what by_hand does, which is F.to_tensor. None: by_hand must do it."""
@@ -281,19 +285,28 @@ def defer(opened: Any) -> DeferredImage | None:
     """The pixels of a file that PIL has opened and not yet decoded, as RGB."""
     if type(opened) is LoadedImage and _maker().takes("decode"):
         return _deferred(opened, FilePicture(opened._source, (), opened.size))
-    file = whole_file(opened)
-    if file is None:
+    source = source_of(opened)
+    if source is None:
         return None
     # Later use of it decodes it by PIL, also when the program has closed the file by then.
     if opened._exclusive_fp:
         opened.fp.close()
-    opened.fp = io.BytesIO(file)
-    return _deferred(opened, FilePicture(Source(file), (), opened.size))
+    opened.fp = io.BytesIO(source.file)
+    return _deferred(opened, FilePicture(source, (), opened.size))
 
 
-def whole_file(opened: Any) -> bytes | None:
-    """Returns the file of an image that PIL has opened and not yet decoded, if it can be
-    deferred."""
+def _wanted(stream: Any) -> leaf_pictures.Wanted | None:
+    kept = leaves.active()
+    if kept is None:
+        return None
+    if not kept.looks_for_pictures:
+        kept.missed()
+        return None
+    return leaf_pictures.wanted(stream, _WHOLE)
+
+
+def source_of(opened: Any) -> Source | None:
+    """Of the file of an image that PIL has opened and not yet decoded, if it can be deferred."""
     if (
         type(opened) is not JpegImagePlugin.JpegImageFile
         or not _maker().takes("decode")
@@ -302,14 +315,17 @@ def whole_file(opened: Any) -> bytes | None:
         return None
     stream: Any = opened.fp
     try:
+        wanted = _wanted(stream)
         stream.seek(0)
         file = stream.read()
+        if wanted is not None and not leaf_pictures.holds(stream, wanted):
+            wanted = None
     except Exception:
         return None  # PIL will meet it too, in its own way
     # Without its end it is truncated: PIL raises here and now, where the program expects it.
     if type(file) is not bytes or not file.endswith(END_OF_IMAGE) or is_damaged(file):
         return None
-    return file
+    return Source(file, wanted)
 
 
 def deferred_of(image: Any) -> DeferredImage | None:

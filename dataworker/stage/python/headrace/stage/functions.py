@@ -19,11 +19,14 @@ from typing import Any, NamedTuple
 
 from ..process.modules import namespace
 from ..process.output import tell
+from . import leaves
 from .finding import Finding, FoundOut
 from .held_names import HeldNames, Place
 
 CHECKS = 2  # results of each kind that are made both ways
 _TRIALS = "trials"  # among what was found out
+_WORTH = "worth"  # the same: how many were not worth keeping
+_LEAF = "leaf"  # among the kinds of results: what was kept of a file
 
 # Modules that name entries, by the library that must be loaded.
 _ENTRIES = {
@@ -31,6 +34,8 @@ _ENTRIES = {
     "albucore.functions": ".albucore",
     "torchvision.io.image": ".vision_io",
 }
+# The same, of functions that are kept and have no other native form.
+_KEPT = {"numpy": ".numpy_files", "soundfile": ".sound_files"}
 
 
 class Made(NamedTuple):
@@ -56,6 +61,8 @@ class Entry(NamedTuple):
     pictures: bool = True  # its results are pictures that the program would have to make
     # A result as it is when somebody looks at it.
     settle: Callable[[Any], Any] = lambda value: value
+    # How its results are kept beyond this process (leaf_arrays.FileLeaf); None: they are not.
+    leaf: Any = None
 
 
 class Replaced:
@@ -65,7 +72,7 @@ class Replaced:
     def __init__(self, entry: Entry) -> None:
         self.real = getattr(entry.owner, entry.name)
         self._entry = entry
-        self._on = True
+        self._on = self._leaf_on = True
         self._tried = False
         self._checked: Counter[Hashable] = Counter()
         functools.update_wrapper(self, self.real, updated=())
@@ -73,6 +80,38 @@ class Replaced:
         self.__module__ = getattr(entry.owner, "__name__", "")
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        leaf = self._entry.leaf
+        kept = leaves.active() if leaf is not None and self._leaf_on else None
+        if kept is not None and leaf.rests(kept):
+            kept.missed()
+            kept = None
+        wanted = leaf.wanted(args, named) if kept is not None else None
+        if kept is None or wanted is None:
+            return self._make(*args, **named)
+        found = kept.find(wanted.key)
+        if found is None:
+            value = leaf.make(kept, wanted, self._make, args, named)
+            _count.news += leaf.worth.poor == leaf.worth.LAST
+            return value
+        return self._checked_leaf(leaf.found(found), args, named)
+
+    def _checked_leaf(self, value: Any, args: Any, named: Any) -> Any:
+        """What was found; the first ones are compared."""
+        if self._checked[_LEAF] < CHECKS:
+            own = self._make(*args, **named)
+            if not self._same(value, own):
+                self._leaf_on = False
+                _count.news += 1
+                tell(
+                    f"headrace: {self._entry.name} gives other bits than were kept of the same file"
+                )
+                return own
+            self._checked[_LEAF] += 1
+            _count.news += 1
+        _count.made += self._entry.pictures
+        return value
+
+    def _make(self, *args: Any, **named: Any) -> Any:
         made = self._native(args, named) if self._on else None
         if made is None or not self._tried and not self._try():
             return self.real(*args, **named)
@@ -133,6 +172,13 @@ class Replaced:
         for (module, name, what), finding in known.items():
             if (module, name) != (self.__module__, self.__name__):
                 continue
+            if what == (_LEAF,) and not finding.same:
+                self._leaf_on = False
+                continue
+            if what == (_WORTH,):
+                if self._entry.leaf is not None:
+                    self._entry.leaf.worth.poor = finding.checked
+                continue
             self._on = self._on and finding.same
             if what == _TRIALS:
                 self._tried = True
@@ -145,6 +191,11 @@ class Replaced:
         found: dict[Any, Finding] = {
             (*me, (kind,)): Finding(True, count) for kind, count in self._checked.items()
         }
+        leaf = self._entry.leaf
+        if leaf is not None and leaf.worth.poor >= leaf.worth.LAST:
+            found[(*me, (_WORTH,))] = Finding(True, leaf.worth.LAST)
+        if not self._leaf_on:
+            found[(*me, (_LEAF,))] = Finding(False)
         if self._tried or not self._on:
             found[(*me, _TRIALS)] = Finding(self._on)
         return found
@@ -231,7 +282,7 @@ def _names(entries: dict[int, Replaced]) -> dict[int, str]:
 def _entries() -> dict[int, Replaced]:
     """The entries by id() of the library's function."""
     found: dict[int, Replaced] = {}
-    for library, module in _ENTRIES.items():
+    for library, module in {**_ENTRIES, **(_KEPT if leaves.possible else {})}.items():
         if library not in sys.modules:
             continue
         try:

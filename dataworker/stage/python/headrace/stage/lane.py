@@ -16,14 +16,15 @@ from typing import Any
 
 from ..process import fork_hooks, sockets
 from ..process.output import muted
-from . import bad_samples, functions, memory, wire
+from . import bad_samples, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
-from .lane_images import native_images, opened_pictures
+from .lane_images import keep_pictures, native_images, opened_pictures
 from .lane_requests import Again, Asked, Requests
 from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, seed_sample, set_state
 from .redo import Redo, know
+from .seeded_keys import SeededKeys
 from .watch import Watch
 from .wire import Request, numbers
 
@@ -47,6 +48,9 @@ class LaneSettings:
     # None: it may not; True: filling in is proved to be no state.
     watched: bool | None
     trainer: int  # pid
+    leaves: bool = False  # a worker may keep what is read and decoded (leaves.py)
+    first: bool = True  # the loader's first iteration
+    keeps: bool = True  # another one may come
 
 
 def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePort") -> None:
@@ -179,6 +183,8 @@ class LanePort:
                 self._take_count()  # they were counted where they were made first
             if asked is None:
                 if self._requests.ended:
+                    if leaves.here is not None:
+                        leaves.here.end()
                     return None
                 raise queue.Empty
             item = self._take(asked)
@@ -247,6 +253,8 @@ class LanePort:
             self._answer(asked, self._last)
             return None
         self._begin_natives()
+        if leaves.here is not None:
+            leaves.here.begin(again)
         self._now = asked
         if self._watch is not None:
             self._watch.before()
@@ -288,12 +296,17 @@ class LanePort:
             return
         self._natives = True
         lessons = self.lessons
+        if self._settings.leaves:
+            leaves.here = leaves.Leaves(self._settings.first, self._settings.keeps)
+            leaves.possible = True
         if "PIL.Image" in sys.modules:
             if self.may_defer:
                 intact = lessons is not None and lessons.intact and not self._ran_before
                 made = None if lessons is None else lessons.kit
                 self._images, self._kit = native_images(self._settings.by_pil, made, intact)
             self._opened = opened_pictures()
+            if self._settings.leaves:
+                keep_pictures()
         functions.enable(by_value=False)
         if lessons is not None:
             lessons.know_functions()
@@ -383,16 +396,3 @@ def _passed(asked: Asked) -> tuple[bytes, ...]:
     empty = numbers()
     made = b"", empty, empty, b"", b"", b"", b""
     return numbers(wire.PASSED), none, *made, none, none, numbers(asked.cpu_used()), b""
-
-
-class SeededKeys(list[Any]):
-    """Keys that seed the generators for a sample when it is asked for."""
-
-    def __init__(self, keys: list[Any], seeds: list[int], roots: dict[str, Any]) -> None:
-        super().__init__(keys)
-        self._seeds, self._roots = seeds, roots
-
-    def __iter__(self) -> Iterator[Any]:
-        for key, seed in zip(super().__iter__(), self._seeds, strict=True):
-            seed_sample(seed, self._roots)
-            yield key

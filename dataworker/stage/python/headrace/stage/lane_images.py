@@ -35,3 +35,12 @@ def opened_pictures() -> Callable[[], bool]:
 
     JpegImageFile._open = _open  # type: ignore[method-assign]
     return lambda: opened
+
+
+def keep_pictures() -> None:
+    """Has pictures of files kept beyond this process (leaves.py)."""
+    try:
+        from . import leaf_pictures
+    except ImportError:
+        return  # a PIL that is not known
+    leaf_pictures.enable()

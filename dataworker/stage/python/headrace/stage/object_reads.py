@@ -64,15 +64,34 @@ class Door:
 
     def ask(self, what: int, store: Any, name: str, **more: Any) -> Told:
         """Raises what the client of objects raises, and UnavailableError if the worker has gone."""
-        frame = _question(what, store, name, **more)
+        frame = question(what, store, name, **more)
+        parts, told = self.exchange(frame, lambda *answer: (answer[1], _told(*answer)), name)
+        checked(parts)
+        return told
+
+    def exchange(
+        self,
+        frame: bytes,
+        read: Callable[[sockets.Socket, list[bytes], list[int]], T],
+        name: str,
+        passed: tuple[int, ...] = (),
+        patience: float | None = None,
+    ) -> T:
+        """One question, with descriptors; returns what `read` makes of its answer. `name`: for errors. An
+        OSError of `read` is the worker's going, and so is silence of `patience` seconds. Raises
+        UnavailableError."""
         while True:
             sock, is_new = self._take()
             try:
-                sock.sendall(frame)
+                sock.settimeout(patience)
+                if passed:
+                    wire.send_fds(sock, frame, list(passed))
+                else:
+                    sock.sendall(frame)
                 kind, parts, fds = wire.receive(sock)
                 if kind != wire.ANSWER:
                     raise wire.unexpected(kind)
-                told = _told(sock, parts, fds)
+                made = read(sock, parts, fds)
             except (EOFError, OSError) as error:
                 sock.close()
                 if is_new:
@@ -82,7 +101,7 @@ class Door:
                 sock.close()
                 raise
             self._give(sock)
-            return _checked(parts, told)
+            return made
 
     def _connections(self) -> list[sockets.Socket]:
         """The free ones of this process. What a fork inherited is its parent's."""
@@ -213,7 +232,7 @@ def _bytes_in(made: Any) -> int:
     return sum(len(part) for part in parts if isinstance(part, bytes))
 
 
-def _question(
+def question(
     what: int,
     store: Any,
     name: str,
@@ -247,11 +266,11 @@ def _told(sock: sockets.Socket, parts: list[bytes], fds: list[int]) -> Told:
     return Told(content, size, parts[2].decode(errors="replace"))
 
 
-def _checked(parts: list[bytes], told: Told) -> Told:
+def checked(parts: list[bytes]) -> None:
+    """Raises the error that an answer says."""
     code, detail = struct.unpack_from("<2Q", parts[0])
     if code:
         binding.raise_status(code, detail, parts[1].decode(errors="replace"))
-    return told
 
 
 def _unavailable(why: str) -> Exception:

@@ -12,10 +12,14 @@ import numpy as np
 from .. import _images
 from . import opencv_pictures
 from .functions import Entry, Made
+from .leaf_arrays import FileLeaf
+from .leaf_keys import build_of
 
 _UPRIGHT = (0, 1)  # Exif's orientations that leave a picture as it is
 
 _JPEG = b"\xff\xd8\xff"  # how such a file begins
+
+_BUILD = r"cv2|opencv|jpeg|png|libz[.-]|tiff|webp|headrace/_images"  # files of libraries that read pictures
 
 # Limits that OpenCV has been told to keep, with errors of its own.
 _LIMITS = "OPENCV_IO_MAX_IMAGE_"
@@ -71,11 +75,17 @@ class _Decoder:
         return Made((source, flags, form.components, form.sampling), pixels)
 
 
+def _flags(flags: Any = cv2.IMREAD_COLOR) -> str | None:
+    """What imread's result depends on, beside the file."""
+    return str(flags) if type(flags) is int else None
+
+
 def entries() -> Iterator[Entry]:
     library = f"OpenCV {cv2.__version__}"
     yield from opencv_pictures.entries(library)
     if any(name.startswith(_LIMITS) for name in os.environ):
         return
     decoder = _Decoder()
-    yield Entry(cv2, "imread", BuiltinFunctionType, library, decoder.imread)
+    leaf = FileLeaf(f"cv2.imread {library}", lambda: build_of(_BUILD), _flags, quiet=True)
+    yield Entry(cv2, "imread", BuiltinFunctionType, library, decoder.imread, leaf=leaf)
     yield Entry(cv2, "imdecode", BuiltinFunctionType, library, decoder.imdecode)

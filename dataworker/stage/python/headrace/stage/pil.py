@@ -8,8 +8,8 @@ from typing import Any
 
 from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
-from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
-from .render import PLAIN, Source
+from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, source_of
+from .render import PLAIN
 from .steps import ENHANCEMENTS
 
 
@@ -44,12 +44,12 @@ def _wrap_load() -> None:
     def load(self: Any) -> Any:
         # PIL itself calls it for the pixels.
         by_pil = sys._getframe(1).f_globals.get("__name__", "").startswith("PIL.")
-        file = None if by_pil else whole_file(self)
-        if file is None:
+        source = None if by_pil else source_of(self)
+        if source is None:
             return LOAD(self)
         if self._exclusive_fp:
             self.fp.close()
-        self._source, self._undecoded = Source(file), self.tile
+        self._source, self._undecoded = source, self.tile
         self.tile, self.fp, self.readonly = [], None, 0
         self.__class__ = LoadedImage
         return PixelAccess(self)

@@ -4,15 +4,21 @@ The half of images.py that user code does not see.
 """
 
 import io
+import struct
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import PIL
 from PIL import Image
 
 from ..process.output import tell
+from . import leaves
 from .finding import Finding, FoundOut
+from .leaf_cost import Worth
+from .leaf_pictures import Wanted
 from .redo import Redo
 from .steps import Node, Step
 
@@ -38,11 +44,13 @@ def _image_of(pixels: Any) -> Image.Image:
 class Source:
     """An encoded file that one or more deferred images come from."""
 
-    def __init__(self, file: bytes) -> None:
-        self.file = file
+    def __init__(self, file: bytes, wanted: Wanted | None = None) -> None:
+        """`wanted`: what all of it is kept as, for other processes; None: it is not."""
+        self.file, self._wanted = file, wanted
         self.uses = 0
         self._whole: Image.Image | None = None
         self._pixels: Any = None  # uint8 [H, W, 3], of all of it
+        self._looked = False  # whether it is kept
 
     def by_pil(self) -> Image.Image:
         """All of it, decoded by PIL. Raises what PIL raises."""
@@ -59,9 +67,49 @@ class Source:
 
     def pixels(self, maker: "ImageMaker") -> Any:
         """The same, natively; None: PIL must make it."""
-        if self._pixels is None and self._whole is None:
+        if self._pixels is None and self._whole is None and not self._is_kept():
+            before = time.thread_time()
             self._pixels = maker.decoded(self)
+            if self._pixels is not None:
+                self._keep(time.thread_time() - before)
         return self._pixels
+
+    def begins_whole(self) -> bool:
+        """Whether all of it is there, or should be made: it is kept, or will be."""
+        if self._pixels is not None or self._is_kept():
+            return True
+        kept = leaves.active() if self._wanted is not None else None
+        return kept is not None and kept.wants_whole and _worth.is_likely()
+
+    def _is_kept(self) -> bool:
+        """Looks for it, once."""
+        kept = leaves.active() if self._wanted is not None and not self._looked else None
+        if kept is None or self._wanted is None:
+            return False
+        self._looked = True
+        size, entry = struct.Struct("<2Q"), kept.find(self._wanted.key)
+        if entry is None:
+            return False
+        width, height = size.unpack_from(entry)
+        pixels = np.frombuffer(entry, np.uint8)[size.size :]
+        if len(pixels) != width * height * 3:
+            return False
+        self._pixels = pixels.reshape(height, width, 3)
+        return True
+
+    def _keep(self, seconds: float) -> None:
+        kept = leaves.active() if self._wanted is not None else None
+        if kept is None or self._wanted is None:
+            return
+        if not _worth.note(kept.keeps(seconds, self._pixels.nbytes)):
+            return
+        height, width, _ = self._pixels.shape
+        parts = struct.pack("<2Q", width, height), memoryview(self._pixels).cast("B")
+        key, content, began = self._wanted
+        kept.offer(key, content.ctime_ns, began, parts, seconds)
+
+
+_worth = Worth()
 
 
 class ImageMaker:
@@ -177,9 +225,9 @@ class ImageMaker:
         comes_again = self.comes_again
         self.use(source)
         nodes = [*(step.native() for step in steps), *tail]
-        if steps and (source.uses > 1 or comes_again):
+        if source.begins_whole() or (steps and (source.uses > 1 or comes_again)):
             whole = source.pixels(self)  # decoded once
-            array = None if whole is None else self.renderer.edit(whole, nodes)
+            array = self.renderer.edit(whole, nodes) if whole is not None and nodes else whole
             return self._compared((WHOLE, *names), array, source, steps, bits)
         array = self.renderer.render(source.file, [_DECODE, *nodes])
         return self._compared(names, array, source, steps, bits)

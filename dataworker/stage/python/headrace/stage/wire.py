@@ -9,7 +9,7 @@ import struct
 from typing import Any
 
 # As kStageProtocol: what this side speaks.
-PROTOCOL = 4
+PROTOCOL = 5
 _HEAD = struct.Struct("<3sBII")
 _MAGIC = b"HRS"
 

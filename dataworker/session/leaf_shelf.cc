@@ -1,0 +1,107 @@
+#include "dataworker/session/leaf_shelf.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "base/pass/digest.h"
+#include "dataworker/cache/sealed_memory.h"
+#include "dataworker/stage/stage_request.h"
+
+namespace headrace::dataworker {
+namespace {
+
+// Where the fields of a row begin.
+constexpr std::size_t kRowPlace = 1, kRowVersion = 3, kRowForm = 6, kRowOffset = 8, kRowBytes = 9,
+                      kRowCost = 10;
+
+// No lane can name an entry that the worker makes by itself: its form is hashed once more.
+EntryForm LeafFormOf(const LeafShelf::Row& row) {
+  const std::array<ByteSpan, 2> parts{AsBytes("a leaf of a stage"),
+                                      std::as_bytes(std::span(row)).subspan(kRowForm * 8, 2 * 8)};
+  const Digest digest = DigestOf(parts);
+  return {digest[0], digest[1]};
+}
+
+SealedEntry LeafEntryOf(const LeafShelf::Row& row) {
+  SealedEntry entry;
+  std::copy_n(row.begin() + kRowPlace, entry.key.content.place.size(),
+              entry.key.content.place.begin());
+  std::copy_n(row.begin() + kRowVersion, entry.key.content.version.size(),
+              entry.key.content.version.begin());
+  entry.key.content.SetReach(NameReach::kHost);
+  entry.key.form = LeafFormOf(row);
+  entry.offset = row[kRowOffset];
+  entry.bytes = row[kRowBytes];
+  constexpr std::uint64_t kLongest = 3'600'000'000'000;
+  entry.cost = std::chrono::nanoseconds(std::min(row[kRowCost], kLongest));
+  return entry;
+}
+
+}  // namespace
+
+Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint64_t end) {
+  HR_TRY(const auto sealed, SealedMemory::Take(std::move(memory), kMostSegmentBytes));
+  const std::uint64_t size = sealed->bytes().size();
+  if (rows == 0 || rows > kMostRows || end > size || rows * sizeof(Row) > end) {
+    return InvalidArgument("a segment whose rows lie outside of it");
+  }
+  const std::uint64_t begin = end - rows * sizeof(Row);
+  Kept kept{.chunk = {}, .rows = std::vector<Row>(rows)};
+  std::memcpy(kept.rows.data(), sealed->bytes().data() + begin, rows * sizeof(Row));
+  std::vector<SealedEntry> entries;
+  entries.reserve(rows);
+  for (const Row& row : kept.rows) {
+    if (row[kRowOffset] > begin || row[kRowBytes] > begin - row[kRowOffset]) {
+      return InvalidArgument("a segment whose entries lie outside of it");
+    }
+    entries.push_back(LeafEntryOf(row));
+  }
+  Sweep();
+  if (segments_.size() >= kMostSegments) return ResourceExhausted("too many segments of leaves");
+  kept.chunk = store_->TakeOver(job, sealed, entries);
+  if (kept.chunk.expired()) return ResourceExhausted("no room for leaves");
+  segments_.emplace(next_++, std::move(kept));
+  return {};
+}
+
+Result<LeafShelf::File> LeafShelf::Index() {
+  Sweep();
+  std::vector<IndexRow> index;
+  for (const auto& [id, kept] : segments_) {
+    for (const Row& row : kept.rows) {
+      if (index.size() == kMostRows) break;
+      IndexRow& made = index.emplace_back(row);
+      made[kRowOffset] = id;
+      made[kRowOffset + 1] = row[kRowOffset];
+      made[kRowOffset + 2] = row[kRowBytes];
+    }
+  }
+  std::ranges::sort(index, {}, [](const IndexRow& row) { return row[0]; });
+  HR_TRY(UniqueFd file, MemoryFile("headrace-leaves", std::as_bytes(std::span(index))));
+  return File{std::move(file), index.size() * sizeof(IndexRow)};
+}
+
+Result<LeafShelf::File> LeafShelf::Segment(JobId job, std::uint64_t segment) {
+  const auto found = segments_.find(segment);
+  const std::shared_ptr<Chunk> chunk =
+      found == segments_.end() ? nullptr : found->second.chunk.lock();
+  if (!chunk) return NotFound("a segment of leaves that was given up");
+  const auto memory = std::dynamic_pointer_cast<SealedMemory>(chunk->body());
+  if (!memory) return NotFound("a segment of leaves that was given up");
+  chunk->SetUser(job);
+  UniqueFd copy(::fcntl(memory->descriptor(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return ErrnoStatus(errno, "a descriptor for leaves");
+  return File{std::move(copy), memory->bytes().size()};
+}
+
+void LeafShelf::Sweep() {
+  std::erase_if(segments_, [](const auto& entry) { return entry.second.chunk.expired(); });
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "dataworker/cache/chunk.h"
+#include "dataworker/cache/sample_store.h"
+
+namespace headrace::dataworker {
+
+// What lanes of Python stages have read and decoded (leaves), for all lanes of this user on this host. A lane
+// hands over a *segment*: a sealed memory file with entries, and at its end a row for each. The worker's store
+// keeps it as a chunk of the job's (SampleStore::TakeOver), so quotas, eviction and counts are those of all
+// entries. Lanes get an *index* of what is there, another memory file, and map the segments that they use.
+// So a lookup is no question, and what has been evicted is a segment that is not found.
+// docs/adr/0086-leaves-of-stages.md.
+//
+// Rows are lanes' words: whoever may hand over a segment may do what it wants to its own user's programs
+// anyway. They are checked against the segment's size, and named apart from all that the worker makes.
+// Reactor thread.
+class LeafShelf {
+ public:
+  // Of a segment: tag, place (2), version (3), form (2), offset, bytes, nanoseconds that it took to make.
+  using Row = std::array<std::uint64_t, 11>;
+  // Of an index, sorted by tag: the same up to the form, then segment, offset, bytes.
+  using IndexRow = std::array<std::uint64_t, 11>;
+  static constexpr std::size_t kMostSegmentBytes = std::size_t{1} << 30;
+  static constexpr std::size_t kMostRows = std::size_t{1} << 18;  // of an index
+  static constexpr std::size_t kMostSegments = 1024;              // each is a descriptor
+
+  explicit LeafShelf(std::shared_ptr<SampleStore> store) : store_(std::move(store)) {}
+
+  // Takes a segment of the job's, whose rows are the last `rows` * sizeof(Row) bytes before `end`.
+  // kInvalidArgument: it is not sealed, or its rows lie outside. kResourceExhausted: there is no room.
+  Status Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint64_t end);
+  struct File {
+    UniqueFd memory;
+    std::uint64_t bytes = 0;
+  };
+  // All that is there. Errors of MemoryFile.
+  Result<File> Index();
+  // A segment that an index names, for the job. kNotFound: it was given up.
+  Result<File> Segment(JobId job, std::uint64_t segment);
+  // Bytes that Put may take of the job now.
+  [[nodiscard]] std::uint64_t Room(JobId job) const { return store_->RoomToTakeOver(job); }
+
+ private:
+  struct Kept {
+    std::weak_ptr<Chunk> chunk;
+    std::vector<Row> rows;
+  };
+  // Forgets what the store has given up.
+  void Sweep();
+
+  const std::shared_ptr<SampleStore> store_;
+  std::map<std::uint64_t, Kept> segments_;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace headrace::dataworker

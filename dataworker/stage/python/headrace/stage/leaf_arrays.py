@@ -1,0 +1,174 @@
+"""Arrays as leaves, and library functions that read one from a file by its path (functions.py).
+
+Whoever finds one gets a copy, in memory that is the array's own: `flags.owndata`, `base`, and a resize in place
+are what they are of the library's array. A map of the cached pages would save the copy, and not have these.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import PosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .leaf_cost import Worth
+from .leaf_keys import Content, Key, content_at, form_of, key_of, now_ns
+from .leaves import Leaves
+
+_HEAD = 64  # bytes that the head of an entry takes, or a multiple of it
+_KINDS = "biufc"
+_STDERR = 2
+
+
+class Plain(NamedTuple):
+    """An array's shape, and that of the array that it is a view of; none: it has its own memory."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    base: tuple[int, ...] | None
+
+
+def plain(value: Any) -> Plain | None:
+    """None: the array can't be made again with all that a program may see of it."""
+    if type(value) is not np.ndarray or value.dtype.kind not in _KINDS or not value.size:
+        return None
+    if not value.flags.c_contiguous or not value.flags.writeable or not value.dtype.isnative:
+        return None
+    if value.flags.owndata:
+        return Plain(value.dtype.str, value.shape, None)
+    base: Any = value.base
+    is_all = (
+        type(base) is np.ndarray
+        and base.flags.owndata
+        and base.flags.c_contiguous
+        and base.flags.writeable
+        and base.dtype == value.dtype
+        and base.size == value.size
+        and base.ctypes.data == value.ctypes.data
+    )
+    return Plain(value.dtype.str, value.shape, base.shape) if is_all else None
+
+
+def packed(value: Any, more: Any = None) -> tuple[bytes, memoryview] | None:
+    """The parts of an entry; None: it is no entry. `more`: what JSON takes, beside the array."""
+    form = plain(value)
+    if form is None:
+        return None
+    text = json.dumps([*form, more]).encode()
+    head = len(text).to_bytes(4, "little") + text
+    head += b"\0" * (-len(head) % _HEAD)
+    return head, memoryview(value.reshape(-1).view(np.uint8))
+
+
+def unpacked(entry: memoryview) -> tuple[Any, Any]:
+    """A new array, and what came beside it."""
+    size = int.from_bytes(entry[:4], "little")
+    dtype, shape, base, more = json.loads(bytes(entry[4 : 4 + size]))
+    begin = (4 + size + _HEAD - 1) // _HEAD * _HEAD
+    made: Any = np.empty(tuple(shape if base is None else base), np.dtype(dtype))
+    made.reshape(-1).view(np.uint8)[:] = np.frombuffer(entry, np.uint8, made.nbytes, begin)
+    return (made if base is None else made.reshape(tuple(shape))), more
+
+
+class FileLeaf:
+    """How a function's results are leaves. `form`: takes what the function takes beside its path, and returns
+    all that its result depends on, as text; None: this call's result is none. It may raise."""
+
+    def __init__(
+        self,
+        name: str,
+        build: Callable[[], str],
+        form: Callable[..., str | None],
+        quiet: bool = False,
+        to_array: Callable[[Any], tuple[Any, Any] | None] = lambda value: (value, None),
+        from_array: Callable[[Any, Any], Any] = lambda array, more: array,
+    ) -> None:
+        """`quiet`: the library may write to standard error what nobody would write at a hit: what did so is not
+        kept. `to_array`, `from_array`: results that are more than an array, and back."""
+        self.name, self._build, self._form, self._quiet = name, build, form, quiet
+        self._to, self._from = to_array, from_array
+        self.worth = Worth()
+
+    def rests(self, leaves: Leaves) -> bool:
+        """Whether a call is not looked at: nothing is there, and nothing would be kept."""
+        return leaves.is_idle or (not leaves.has_any and not self.worth.is_likely())
+
+    def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> "Wanted | None":
+        """None: the call is none whose result is a leaf."""
+        try:
+            path, *rest = args
+            if type(path) not in (str, PosixPath):
+                return None
+            text = self._form(*rest, **named)
+            content = None if text is None else content_at(path)
+            if content is None:
+                return None
+            ending = os.path.splitext(path)[1]  # some open packed files by it
+            whole = f"{self.name}\n{ending}\n{text}\n{self._build()}"
+            return Wanted(path, content, key_of(content, form_of(whole)))
+        except Exception:
+            return None  # the library meets it too, in its own way
+
+    def found(self, entry: memoryview) -> Any:
+        return self._from(*unpacked(entry))
+
+    def make(
+        self, leaves: Leaves, wanted: "Wanted", read: Callable[..., Any], args: Any, named: Any
+    ) -> Any:
+        """What `read` returns or raises; keeps it, if that is worth it."""
+        began, before = now_ns(), time.thread_time()
+        heard = [False]
+        with _listening(heard) if self._quiet and leaves.may_keep else nullcontext():
+            value = read(*args, **named)
+        seconds = time.thread_time() - before
+        try:
+            self._keep(leaves, wanted, value, began, seconds, heard[0])
+        except Exception:  # of an array that is unlike all others
+            pass
+        return value
+
+    def _keep(
+        self, leaves: Leaves, wanted: "Wanted", value: Any, began: int, seconds: float, heard: bool
+    ) -> None:
+        if not leaves.may_keep:
+            return
+        array, more = self._to(value) or (None, None)
+        is_worth = not heard and type(array) is np.ndarray and leaves.keeps(seconds, array.nbytes)
+        if not self.worth.note(is_worth):
+            return
+        parts = packed(array, more)
+        if parts is not None and content_at(wanted.path) == wanted.content:
+            leaves.offer(wanted.key, wanted.content.ctime_ns, began, parts, seconds)
+
+
+class Wanted(NamedTuple):
+    path: Any
+    content: Content
+    key: Key
+
+
+@contextmanager
+def _listening(heard: list[bool]) -> Iterator[None]:
+    """Says whether something was written to standard error meanwhile, and hands it on. Where code of the
+    program's runs in another thread, which may fork meanwhile, nobody listens, and that counts as heard."""
+    if threading.active_count() > 1:
+        heard[0] = True
+        yield
+        return
+    with os.fdopen(os.memfd_create("headrace-stderr", os.MFD_CLOEXEC), "rb") as memory:
+        own = os.dup(_STDERR)
+        os.dup2(memory.fileno(), _STDERR)
+        try:
+            yield
+        finally:
+            os.dup2(own, _STDERR)
+            said = memory.seek(0, os.SEEK_END)
+            if said:
+                heard[0] = True
+                memory.seek(0)
+                os.write(own, memory.read())
+            os.close(own)

@@ -1,0 +1,51 @@
+"""What is worth keeping of a lane's reads: decided from what they cost. Nothing here has a side effect."""
+
+# To write an entry into memory that is handed over: seconds, and seconds a byte (bench/report/leaves.md).
+_ENTRY, _BYTE = 10e-6, 0.5e-9
+# In the first iteration nobody knows whether there will be another: what is kept may cost this part.
+_FIRST_SHARE = 1 / 40
+# Later it is found once at least if the program goes on, for a fraction of what it takes to make.
+_LATER_SHARE = 1 / 2
+
+_LEAST_SEGMENT, _MOST_SEGMENT = 1 << 20, 128 << 20
+
+
+def is_worth(seconds: float, size: int, first: bool) -> bool:
+    """Whether what took `seconds` of CPU to make, and has `size` bytes, is kept. `first`: in the loader's
+    first iteration."""
+    share = _FIRST_SHARE if first else _LATER_SHARE
+    return _ENTRY + _BYTE * size <= share * seconds
+
+
+def segment_bytes(room: int, least: int) -> int:
+    """Of a new segment, where the worker takes `room` bytes more, for an entry of `least`; 0: none. Each is a
+    descriptor of the worker's, so a large room has large ones; a small room is not one segment's."""
+    wanted = max(_LEAST_SEGMENT, min(room // 64, _MOST_SEGMENT), least)
+    return wanted if wanted <= room else 0
+
+
+def looks_again(batch: int) -> bool:
+    """Whether the lane asks what there is before its batch of this number, the first of which is 1. What the
+    lanes before it have made last comes a moment later."""
+    return batch == 1 or (batch & (batch - 1) == 0 and batch.bit_length() % 2 == 0)
+
+
+class Worth:
+    """Whether what was made lately was worth keeping. Not thread-safe."""
+
+    LAST = 8
+    _TRIES = 16  # one in so many is looked at all the same
+
+    def __init__(self) -> None:
+        self.poor = self._calls = 0  # poor: how many in a row were not worth it
+
+    def note(self, is_worth: bool) -> bool:
+        self.poor = 0 if is_worth else self.poor + 1
+        return is_worth
+
+    def is_likely(self) -> bool:
+        """Of what comes next. True now and then where it is not, so that a change is seen."""
+        if self.poor < self.LAST:
+            return True
+        self._calls += 1
+        return self._calls % self._TRIES == 0

@@ -1,0 +1,260 @@
+"""Leaves: what a lane reads and decodes, kept by its worker for all lanes of this user on this host.
+
+A lane asks its worker what there is (an index) when it begins, and sometimes later. So a lookup is no question:
+it is a search in the index, and a place in memory that the lane has mapped. What the lane makes and is worth
+keeping (leaf_cost.py) it writes into a segment of memory, and hands it over when it is full. Entries are never
+written again: whoever finds one has a copy of it, or reads it where it is.
+
+Whatever fails here costs speed alone: the library reads the file. Why so: docs/adr/0086-leaves-of-stages.md.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..process import object_reads
+from . import leaf_cost
+from .leaf_door import PATIENCE, LeafDoor
+from .leaf_keys import STEP_NS, Key
+from .leaf_segment import ROW, UNIT, Segment
+from .object_reads import Door
+
+T = TypeVar("T")
+
+_COLUMNS = ROW.size // 8
+_ASKS_AGAIN = 0.5  # seconds; a job that has looked for leaves is given room a second or two later
+
+
+class Leaves:
+    """One process's. Thread-safe; a fork has none."""
+
+    def __init__(
+        self,
+        first: bool,
+        keeps: bool = True,
+        door: Callable[[], Any] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`first`: this is the loader's first iteration, `keeps`: another one may come. `door`: gives a
+        LeafDoor or None at each batch."""
+        self._first, self._keeps = first, keeps
+        self._door_now, self._clock = door or _current_door, clock
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._door: Any = None
+        self._batch, self._silent = 0, False
+        self._forget()
+        self._segment: Segment | None = None
+        self._offered: set[int] = set()  # tags
+        self._room = 0  # that the worker would take
+        self._told = 0.0  # when the worker was last told of lookups
+        self._hits = self._misses = 0  # not told yet
+        self.active = False  # its worker keeps leaves
+
+    def begin(self, again: bool = False) -> None:
+        """A batch is about to be made. `again`: the first of another iteration."""
+        with self._lock:
+            if again:
+                self._first, self._batch = False, 0
+                self._hand_over()
+            self._batch += 1
+            door = self._door_now()
+            if door is None:
+                self._door, self.active = None, False
+                self._forget()
+                return
+            is_new = self._door is None or self._door.door is not door.door
+            if is_new:
+                self._door, self._batch, self._silent = door, 1, False
+                self._forget()
+            if self._silent:
+                self.active = False
+                return
+            if is_new or leaf_cost.looks_again(self._batch):
+                self._look()
+            elif self._room == 0 and self.active and self._clock() - self._told > _ASKS_AGAIN:
+                self._tell()
+
+    def end(self) -> None:
+        """No batch is to come."""
+        with self._lock:
+            self._hand_over()
+            self._tell()
+
+    def find(self, key: Key) -> memoryview | None:
+        """The entry, which nobody writes; None: there is none."""
+        if os.getpid() != self._pid:
+            return None
+        with self._lock:
+            found = self._found(key)
+            if found is None:
+                self._misses += 1
+            else:
+                self._hits += 1
+            return found
+
+    def missed(self) -> None:
+        """Something was read that was not looked for."""
+        self._misses += 1
+
+    @property
+    def has_any(self) -> bool:
+        """Whether anything can be found."""
+        return len(self._tags) > 0
+
+    def keeps(self, seconds: float, size: int) -> bool:
+        """Whether an entry that took so long is to be offered."""
+        return (
+            self._keeps
+            and self._room > size
+            and leaf_cost.is_worth(seconds, size, self._first)
+            and os.getpid() == self._pid
+        )
+
+    @property
+    def may_keep(self) -> bool:
+        return self._keeps and self._room > 0
+
+    @property
+    def wants_whole(self) -> bool:
+        """Whether a lane should make more than it needs now, since it will be needed again."""
+        return self._keeps and not self._first and self._room > 0 and os.getpid() == self._pid
+
+    @property
+    def looks_for_pictures(self) -> bool:
+        """Whether pictures that cost less than they need to be kept at once are looked for at all."""
+        return self.has_any or self.wants_whole
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing can be found, and nothing kept."""
+        return not self.has_any and not self.may_keep
+
+    def offer(
+        self, key: Key, ctime_ns: int, began_ns: int, parts: tuple[Any, ...], seconds: float
+    ) -> None:
+        """Keeps the parts, which are bytes. `ctime_ns`: of the file, which was the same before and after it
+        was read; `began_ns`: when that began. A file that was changed within a step of the clock before it may
+        change again without a sign, and is not kept."""
+        size = sum(map(len, parts))
+        if began_ns - ctime_ns < STEP_NS or not self.keeps(seconds, size):
+            return
+        with self._lock, suppress(OSError):
+            if key.tag in self._offered:
+                return  # a second view of it
+            segment = self._segment
+            if segment is not None and not segment.has_room(size):
+                self._hand_over()
+                segment = None
+            if segment is None:
+                least = size + UNIT + 2 * ROW.size
+                capacity = leaf_cost.segment_bytes(self._room, least)
+                if not capacity:
+                    self._room = 0
+                    return
+                segment = self._segment = Segment(capacity)
+            segment.add(key, parts, int(seconds * 1e9))
+            self._offered.add(key.tag)
+
+    # With the lock.
+
+    def _forget(self) -> None:
+        self._rows: Any = np.empty((0, _COLUMNS), np.uint64)
+        self._tags: Any = np.empty(0, np.uint64)
+        self._segments: dict[int, memoryview | None] = {}
+
+    def _found(self, key: Key) -> memoryview | None:
+        tags = self._tags
+        at = int(np.searchsorted(tags, np.uint64(key.tag)))
+        while at < len(tags) and tags[at] == key.tag:
+            row = self._rows[at].tolist()
+            if tuple(row[1:8]) == key.words:
+                number, offset, size = row[8:]
+                segment = self._mapped(number)
+                if segment is not None and offset + size <= len(segment):
+                    return segment[offset : offset + size]
+            at += 1
+        return None
+
+    def _mapped(self, number: int) -> memoryview | None:
+        if number not in self._segments:
+            segment = None
+            with suppress(Exception):  # it was given up, or the worker has gone
+                segment = self._asked(lambda: self._door.segment(number))
+            self._segments[number] = segment
+        return self._segments[number]
+
+    def _look(self) -> None:
+        hits, misses = self._take_counts()
+        try:
+            view, room = self._asked(lambda: self._door.index(hits, misses))
+            self._set_room(room)
+            self.active = True
+        except Exception:  # it keeps no leaves, or has gone
+            self._room, self.active = 0, False
+            view = memoryview(b"")
+        self._rows = np.frombuffer(view, np.uint64).reshape(-1, _COLUMNS)
+        self._tags = np.ascontiguousarray(self._rows[:, 0])
+
+    def _take_counts(self) -> tuple[int, int]:
+        hits, misses, self._hits, self._misses = self._hits, self._misses, 0, 0
+        self._told = self._clock()
+        return hits, misses
+
+    def _tell(self) -> None:
+        hits, misses = self._take_counts()
+        if self._door is not None and hits + misses > 0 and os.getpid() == self._pid:
+            with suppress(Exception):
+                self._set_room(self._asked(lambda: self._door.counts(hits, misses)))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        """What the worker answers. One that was silent once is not asked again."""
+        if self._silent:
+            raise TimeoutError
+        began = self._clock()
+        try:
+            return ask()
+        finally:
+            self._silent = self._clock() - began >= PATIENCE
+
+    def _set_room(self, room: int) -> None:
+        taken = self._segment.capacity if self._segment is not None else 0
+        self._room = max(0, room - taken)
+
+    def _hand_over(self) -> None:
+        segment, self._segment = self._segment, None
+        if segment is None or os.getpid() != self._pid:
+            return
+        if self._door is None or not segment.rows:
+            segment.drop()
+            return
+        self._room = (
+            0  # where nothing is taken: no room after all, it is there already, nobody answers
+        )
+        with suppress(Exception):
+            fd, rows, end = segment.seal()
+            try:
+                self._room = self._asked(lambda: self._door.put(fd, rows, end))
+            finally:
+                os.close(fd)
+
+
+# The program has a cache, or its workers may. Set before lanes are forked.
+possible = False
+# Of this process; None: it has none.
+here: Leaves | None = None
+
+
+def active() -> Leaves | None:
+    """This process's, if something may be found there or kept."""
+    return here if here is not None and here.active else None
+
+
+def _current_door() -> LeafDoor | None:
+    door = object_reads.by
+    return LeafDoor(door) if isinstance(door, Door) else None

@@ -1,0 +1,97 @@
+"""What leaves are made of: arrays as entries, names of contents, and what is worth keeping."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+from headrace.stage import leaf_cost
+from headrace.stage.leaf_arrays import packed, unpacked
+from headrace.stage.leaf_keys import Content, content_at, form_of, key_of
+
+SEED = 20261129
+
+
+def test_any_array_comes_back_as_it_was():
+    rng = random.Random(SEED)
+    kinds = ("?", "u1", "i2", "u2", "i4", "i8", "f2", "f4", "f8", "c8", "c16", "g")
+    for case in range(300):
+        shape = tuple(rng.randint(1, 5) for _ in range(rng.randrange(4)))
+        data = np.frombuffer(rng.randbytes(16 * 125), np.uint8)
+        array = np.resize(data, np.dtype(kinds[case % len(kinds)]).itemsize * int(np.prod(shape)))
+        array = array.view(kinds[case % len(kinds)]).reshape(shape).copy()
+        if rng.random() < 0.3:
+            array = array.reshape(-1).copy().reshape(shape)  # a view of all of another array
+        parts = packed(array, case)
+        if parts is None:
+            assert array.dtype.kind not in "biufc", case
+            continue
+        made, more = unpacked(memoryview(b"".join(map(bytes, parts))))
+        assert more == case
+        assert (made.dtype, made.shape, made.strides) == (array.dtype, array.shape, array.strides)
+        assert made.tobytes() == array.tobytes(), f"seed {SEED} case {case}"
+        assert (made.base is None) == (array.base is None)
+        assert repr(made.flags) == repr(array.flags)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.ma.masked_array([1.0]),
+        np.array(["a"]),
+        np.array([None]),
+        np.array([(1, 2.0)], [("a", "i4"), ("b", "f4")]),
+        np.array([1.0]).astype(">f8"),
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(6.0)[::2],
+        np.arange(6.0)[1:],
+        np.empty(0),
+        np.broadcast_to(np.array([1.0]), (3,)),
+        np.frombuffer(b"12345678"),
+        [1.0],
+        None,
+    ],
+    ids=str,
+)
+def test_what_is_more_than_a_plain_array_is_not_kept(value):
+    assert packed(value) is None
+
+
+def test_an_identity_is_that_of_the_whole_state(tmp_path):
+    (tmp_path / "a").write_text("1")
+    content = content_at(tmp_path / "a")
+    keys = {key_of(content, form_of("x")), key_of(content, form_of("y"))}
+    for field in Content._fields:
+        keys.add(key_of(content._replace(**{field: getattr(content, field) + 1}), form_of("x")))
+    assert len(keys) == 2 + len(Content._fields)
+    assert key_of(content, form_of("x")) in keys
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, tmp_path / "none", "a\0b", b"x" * 10, 7.5, None):
+        assert content_at(path) is None
+
+
+def test_what_is_worth_keeping():
+    assert leaf_cost.is_worth(0.050, 1 << 20, first=True), "a text of numbers"
+    assert leaf_cost.is_worth(0.003, 1 << 20, first=False), "a photograph"
+    assert not leaf_cost.is_worth(0.003, 1 << 20, first=True)
+    assert not leaf_cost.is_worth(0.0004, 1 << 20, first=False), "a copy"
+    assert not leaf_cost.is_worth(20e-6, 10, first=False), "a small file"
+    rng = random.Random(SEED)
+    for _ in range(1000):
+        room, least = (
+            rng.randrange(1 << rng.randrange(1, 40)),
+            rng.randrange(1 << rng.randrange(1, 28)),
+        )
+        got = leaf_cost.segment_bytes(room, least)
+        assert got == 0 or least <= got <= room
+    assert [n for n in range(1, 200) if leaf_cost.looks_again(n)] == [1, 2, 8, 32, 128]
+
+
+def test_a_function_that_is_not_worth_it_is_left_alone():
+    worth = leaf_cost.Worth()
+    assert all(worth.is_likely() for _ in range(100))
+    for _ in range(8):
+        worth.note(False)
+    assert sum(worth.is_likely() for _ in range(160)) == 10, "but looked at now and then"
+    worth.note(True)
+    assert worth.is_likely()
