@@ -60,7 +60,8 @@ class Rights:
         home = asked.namespace == account.namespace
         if home and any(asked.allowed_by(rule) for rule in account.rules):
             return
-        what = asked.resource.split("/")[0] + (f' "{asked.name}"' if asked.name else "")
+        what = asked.resource.split("/")[0] + (f".{asked.group}" if asked.group else "")
+        what += f' "{asked.name}"' if asked.name else ""
         raise ApiError(
             403,
             "Forbidden",

@@ -105,11 +105,12 @@ class Api:
         owner = self.store.get(resource, namespace, name)
         replicas = owner["spec"].get("replicas", 0)
         labels = owner["spec"]["selector"]["matchLabels"]
+        selector = ",".join(f"{k}={v}" for k, v in labels.items())
+        there = len(self.store.list("pods", namespace, selector))
         return {
             "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": owner["metadata"],
             "spec": {"replicas": replicas} if replicas else {},
-            "status": {
-                "replicas": replicas, "selector": ",".join(f"{k}={v}" for k, v in labels.items())},
+            "status": {"replicas": there, "selector": selector},
         }  # fmt: skip
 
     def patch_scale(self, resource: str, namespace: str, name: str, patch: Object) -> Object:
@@ -221,7 +222,11 @@ def _handler(api: Api) -> type[http.server.BaseHTTPRequestHandler]:
                     return {
                         "kind": _KINDS[resource] + "List", "apiVersion": "v1",
                         "metadata": {"resourceVersion": str(api.store.version)},
-                        "items": api.store.list(resource, place, selector),
+                        # The list says once what they are.
+                        "items": [
+                            {k: v for k, v in one.items() if k not in ("kind", "apiVersion")}
+                            for one in api.store.list(resource, place, selector)
+                        ],
                     }  # fmt: skip
             if asked.verb == "get":
                 scale = subresource == "scale"
@@ -269,8 +274,9 @@ def _handler(api: Api) -> type[http.server.BaseHTTPRequestHandler]:
                     event = {
                         "type": "BOOKMARK",
                         "object": {
-                            "kind": "Pod", "apiVersion": "v1",
+                            "kind": "Pod", "apiVersion": "v1", "spec": {"containers": None},
                             "metadata": {"resourceVersion": str(version), "creationTimestamp": None},
+                            "status": {},
                         },
                     }  # fmt: skip
                 line = json.dumps(event).encode() + b"\n"
