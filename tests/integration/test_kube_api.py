@@ -7,7 +7,7 @@ import os
 import signal
 
 import pytest
-from support.headrace_program import wait_for
+from support.headrace_program import headrace, wait_for
 from support.pool_program import PATIENCE, PoolHead, PoolProgram, large_photos, stock_sums
 from support.servers.kube_api import PODS, Kubelet, kube_api, missing
 from support.servers.kube_talk import (
@@ -81,6 +81,15 @@ def test_the_record_is_of_the_server(tmp_path):
     if os.environ.get("HEADRACE_UPDATE_DOCS"):
         record(said)
     assert said == recorded()
+
+
+@real
+def test_the_doctor_on_the_server(tmp_path):
+    with kube_api(tmp_path / "kube") as api:
+        words = "doctor", "--kubernetes", *api.access()
+        before, after = headrace(*words), (api.apply("rbac.yaml"), headrace(*words))[1]
+    assert "lacks on pods: list, watch, create, delete" in before.stdout, before
+    assert "may make workers as Pods" in after.stdout, after
 
 
 @real

@@ -96,11 +96,14 @@ class KubeApi:
 
     def words(self) -> list[str]:
         """Options of a coordinator whose workers are Pods here."""
+        pods = "--kubernetes-image", "headrace-worker", "--kubernetes-memory", "512M"
+        return ["--pool", "kubernetes", *self.access(), *pods]
+
+    def access(self) -> list[str]:
         return [
-            "--pool", "kubernetes", "--kubernetes-server", f"https://127.0.0.1:{self.port}",
+            "--kubernetes-server", f"https://127.0.0.1:{self.port}",
             "--kubernetes-ca-file", self.ca_file, "--kubernetes-namespace", NAMESPACE,
             "--kubernetes-token-file", str(self.folder / "token"),
-            "--kubernetes-image", "headrace-worker", "--kubernetes-memory", "512M",
         ]  # fmt: skip
 
     def pods(self) -> list[Json]:

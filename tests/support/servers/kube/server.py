@@ -13,10 +13,11 @@ from urllib.parse import parse_qsl, urlsplit
 from .cluster import Cluster
 from .fields import check_pod
 from .objects import ApiError, Object, Store
-from .rights import Asked, Rights
+from .rights import Account, Asked, Rights
 
 _GROUPS = {"pods": "", "deployments": "apps", "statefulsets": "apps"}
 _KINDS = {"pods": "Pod", "deployments": "Deployment", "statefulsets": "StatefulSet"}
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _QUERY = {
     "list": {"labelSelector"},
     "watch": {"labelSelector", "watch", "allowWatchBookmarks", "timeoutSeconds", "resourceVersion"},
@@ -165,6 +166,8 @@ def _handler(api: Api) -> type[http.server.BaseHTTPRequestHandler]:
         def _ask(self) -> None:
             account = api.rights.who(self.headers.get("Authorization"))
             url = urlsplit(self.path)
+            if (self.command, url.path) == ("POST", _REVIEWS):
+                return self._review(account)
             query = dict(parse_qsl(url.query, strict_parsing=bool(url.query)))
             asked, subresource = self._asked(url.path, query)
             with api.store.changed:
@@ -194,6 +197,14 @@ def _handler(api: Api) -> type[http.server.BaseHTTPRequestHandler]:
             if asked.verb == "create":
                 code = 201
             self._answer(code, answer)
+
+        def _review(self, account: Account) -> None:
+            """SelfSubjectAccessReview: each account may ask what it may do itself."""
+            review = self._json("application/json")
+            what = review["spec"]["resourceAttributes"]
+            asked = Asked(what["verb"], what.get("group", ""), what["resource"], what["namespace"])
+            allowed = api.rights.may(account, asked)
+            self._answer(201, review | {"status": {"allowed": allowed}})
 
         def _asked(self, path: str, query: dict[str, str]) -> tuple[Asked, str]:
             parts = path.strip("/").split("/")
