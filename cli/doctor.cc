@@ -83,6 +83,22 @@ Finding OfWorker(const Observed& seen, const wire::WorkerStatus& worker,
                 "choice"};
 }
 
+Finding OfKubernetes(const Result<std::vector<std::string>>& missing) {
+  if (!missing.ok()) {
+    return {
+        Level::kProblem, missing.status().message(),
+        "give --kubernetes-server, --kubernetes-ca-file and --kubernetes-token-file, or run it in "
+        "the coordinator's Pod"};
+  }
+  if (missing->empty()) {
+    return {Level::kFine, "Kubernetes: this account may make workers as Pods", ""};
+  }
+  std::string verbs;
+  for (const std::string& verb : *missing) verbs += (verbs.empty() ? "" : ", ") + verb;
+  return {Level::kProblem, "Kubernetes: the Role of this account lacks on pods: " + verbs,
+          "kubectl apply -f deploy/kubernetes/rbac.yaml, or have somebody give it these verbs"};
+}
+
 }  // namespace
 
 std::vector<Finding> Diagnose(const Observed& seen) {
@@ -95,6 +111,7 @@ std::vector<Finding> Diagnose(const Observed& seen) {
   } else {
     found.push_back({Level::kFine, "this host: release " + seen.version, ""});
   }
+  if (seen.missing_verbs) found.push_back(OfKubernetes(*seen.missing_verbs));
   if (seen.address.empty()) {
     found.push_back(
         {Level::kFine, "no coordinator is named: programs run with workers of their own here", ""});

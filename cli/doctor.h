@@ -28,6 +28,9 @@ struct Observed {
   std::optional<Result<wire::ClusterStatus>> status;  // what it answered, if it was reached
   // By worker of the status, in its order: its addresses.
   std::vector<std::vector<Reached>> workers;
+  // If asked for: verbs on Pods that a coordinator with this host's account would lack, or why nobody
+  // knows.
+  std::optional<Result<std::vector<std::string>>> missing_verbs;
 };
 
 struct Finding {

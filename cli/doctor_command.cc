@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -18,6 +19,7 @@
 #include "cli/doctor.h"
 #include "cli/options.h"
 #include "cli/query.h"
+#include "coordinator/pool/kubernetes/kube_rights.h"
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::cli {
@@ -111,14 +113,26 @@ Observed Observe(const std::string& address) {
   return seen;
 }
 
-int Examine(const std::string& option, bool json) {
+Result<std::vector<std::string>> AskKubernetes(const coordinator::KubeAccess& given) {
+  HR_TRY(const coordinator::KubeAccess access,
+         coordinator::KubeAccess::Find(given, [](const char* name) {
+           const char* const value = std::getenv(name);
+           return std::string(value == nullptr ? "" : value);
+         }));
+  return coordinator::MissingPodVerbs(access, std::chrono::milliseconds(kPatienceMs));
+}
+
+int Examine(const std::string& option, bool json,
+            const std::optional<coordinator::KubeAccess>& kubernetes) {
   std::string address;
   if (const Result<std::string> named = CoordinatorAddress(option); named.ok()) {
     address = *named;
   } else if (!option.empty()) {
     return Fail(named.status());
   }
-  const std::vector<Finding> findings = Diagnose(Observe(address));
+  Observed seen = Observe(address);
+  if (kubernetes) seen.missing_verbs.emplace(AskKubernetes(*kubernetes));
+  const std::vector<Finding> findings = Diagnose(seen);
   std::fputs((json ? FindingsJson(findings) : FindingsText(findings)).c_str(), stdout);
   const auto bad = [](const Finding& one) { return one.level == Finding::Level::kProblem; };
   return std::ranges::any_of(findings, bad) ? 1 : 0;
@@ -130,15 +144,31 @@ void AddDoctor(CLI::App& app, Action& chosen) {
   struct Options {
     std::string address;
     bool json = false;
+    bool kubernetes = false;
+    coordinator::KubeAccess access;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "doctor", "What stands between this host and a pool, and what to do about it");
   AddCoordinatorAddress(*command, options->address);
   command->add_flag("--json", options->json, "As JSON");
-  command->footer("Run it where a training program shall run. Status 1: there is a problem.");
+  command->add_flag("--kubernetes", options->kubernetes,
+                    "Also whether this account may make workers as Pods of Kubernetes");
+  const auto access = [&](const char* name, std::string& value, const char* help) {
+    command->add_option(name, value, help)->type_name("TEXT")->needs("--kubernetes");
+  };
+  access("--kubernetes-server", options->access.server, "As of headrace coordinator");
+  access("--kubernetes-ca-file", options->access.ca_file, "As of headrace coordinator");
+  access("--kubernetes-token-file", options->access.token_file, "As of headrace coordinator");
+  access("--kubernetes-namespace", options->access.name_space, "As of headrace coordinator");
+  command->footer(
+      "Run it where a training program shall run, and with --kubernetes in the coordinator's Pod. "
+      "Status 1: there is a problem.");
   command->callback([&chosen, options] {
-    chosen = [options] { return Examine(options->address, options->json); };
+    chosen = [options] {
+      return Examine(options->address, options->json,
+                     options->kubernetes ? std::optional(options->access) : std::nullopt);
+    };
   });
 }
 

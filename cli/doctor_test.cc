@@ -102,6 +102,19 @@ TEST(Doctor, WarnsOfOtherReleasesLostWorkersAndFewFiles) {
   EXPECT_EQ(Worst(seen).remedy, "ulimit -n 65536");
 }
 
+TEST(Doctor, SaysWhatTheRoleOnKubernetesLacks) {
+  Observed seen = Healthy();
+  seen.missing_verbs.emplace(std::vector<std::string>{});
+  EXPECT_EQ(Worst(seen).level, Level::kFine);
+  EXPECT_EQ(Diagnose(seen)[1].text, "Kubernetes: this account may make workers as Pods");
+  seen.missing_verbs.emplace(std::vector<std::string>{"watch", "create"});
+  EXPECT_EQ(Worst(seen).text, "Kubernetes: the Role of this account lacks on pods: watch, create");
+  EXPECT_THAT(Worst(seen).remedy, HasSubstr("rbac.yaml"));
+  seen.missing_verbs.emplace(Unavailable("Kubernetes: 401 Unauthorized"));
+  EXPECT_THAT(Worst(seen).text, HasSubstr("401"));
+  EXPECT_THAT(Worst(seen).remedy, HasSubstr("--kubernetes-token-file"));
+}
+
 // What a peer says of itself cannot fake a line.
 TEST(Doctor, NamesStayInTheirLine) {
   Observed seen = Healthy();

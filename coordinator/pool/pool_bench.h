@@ -18,6 +18,7 @@
 #include "coordinator/pool/core/fake_reactor.h"
 #include "coordinator/pool/core/pool.h"
 #include "coordinator/pool/kubernetes/fake_kubernetes.h"
+#include "coordinator/pool/ray/fake_ray.h"
 #include "coordinator/pool/slurm/fake_slurm.h"
 
 namespace headrace::coordinator {
@@ -31,6 +32,7 @@ class PoolBench {
     std::string name = (std::filesystem::temp_directory_path() / "pool-bench-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     if (kind_ == "kubernetes") kubernetes_.emplace();
+    if (kind_ == "ray") ray_.emplace();
   }
   PoolBench(const PoolBench&) = delete;
   PoolBench& operator=(const PoolBench&) = delete;
@@ -44,9 +46,14 @@ class PoolBench {
   [[nodiscard]] bool restarts_workers() const { return kind_ == "local" || kind_ == "exec"; }
   [[nodiscard]] bool elsewhere() const { return kind_ == "exec" || answers_later(); }
   // The engine takes a request on, and says only then that it has no room or forbids it.
-  [[nodiscard]] bool answers_later() const { return kind_ == "slurm" || kind_ == "kubernetes"; }
+  [[nodiscard]] bool answers_later() const {
+    return kind_ == "slurm" || kind_ == "kubernetes" || kind_ == "ray";
+  }
+  // It refuses nobody for want of room: such members wait, and say why.
+  [[nodiscard]] bool queues_without_room() const { return kind_ == "ray"; }
   // What the engine says after Refuse.
   [[nodiscard]] std::string refusal() const {
+    if (kind_ == "ray") return "Invalid label selector";
     return kind_ == "kubernetes" ? "cannot create resource" : "Invalid account";
   }
 
@@ -72,6 +79,8 @@ class PoolBench {
       given = kubernetes_->Settings();
       given.emplace_back("program", "sh");
       given.emplace_back("at-stop", keep_at_stop_ ? "keep" : "end");
+    } else if (kind_ == "ray") {
+      given = {{"python", ray_->python()}, {"at-stop", keep_at_stop_ ? "keep" : "end"}};
     } else if (kind_ == "local" && refuses_) {
       options.worker_command = {"/no/such/worker"};
     }
@@ -85,10 +94,12 @@ class PoolBench {
   void Refuse() {
     refuses_ = true;
     slurm_.Behave("forbid");
+    if (ray_) ray_->Behave("forbid");
     if (kubernetes_) kubernetes_->Allow({"list", "watch", "delete"});
   }
   void Limit(int count) {
     slurm_.Behave("limit " + std::to_string(count));
+    if (ray_) ray_->Behave("limit " + std::to_string(count));
     if (kubernetes_) kubernetes_->Do("quota", {{"pods", count}});
   }
   // A pool that ends leaves its members alone, as where its process is killed.
@@ -132,6 +143,7 @@ class PoolBench {
   FakeReactor reactor_;
   FakeSlurm slurm_;
   std::optional<FakeKubernetes> kubernetes_;  // of that pool alone
+  std::optional<FakeRay> ray_;                // likewise
 
  private:
   const std::string kind_;

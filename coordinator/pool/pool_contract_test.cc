@@ -306,6 +306,22 @@ TEST_P(PoolContract, AQuotaThatIsUsedUpIsAnErrorAndWhatFitsComes) {
   bench_.Limit(1);
   Status grown = pool_->Grow(3);
   ASSERT_TRUE(grown.ok());
+  if (bench_.queues_without_room()) {
+    const auto waiting = [&] {
+      std::vector<std::string> handles;
+      for (const PoolMember& member : pool_->List()) {
+        const bool waits = member.state == State::kQueued && !member.note.empty();
+        if (waits) handles.push_back(member.handle);
+      }
+      return handles;
+    };
+    ASSERT_TRUE(
+        bench_.Until([&] { return waiting().size() == 2 && bench_.Workers().size() == 1; }));
+    for (const std::string& handle : waiting()) EXPECT_TRUE(pool_->Kill(handle, seconds(60)).ok());
+    EXPECT_TRUE(bench_.Until([&] { return pool_->List().size() == 1; }));
+    EXPECT_EQ(failed_, 0) << why_.ToString();
+    return;
+  }
   if (bench_.answers_later()) {
     ASSERT_TRUE(bench_.Until([&] { return failed_ == 2 && bench_.Workers().size() == 1; }));
     grown = why_;
@@ -324,7 +340,7 @@ TEST(PoolRegistry, AnUnknownNameListsTheKnownOnes) {
   const auto made = Registry().Make("cloud", {}, reactor, {}, {});
   EXPECT_EQ(made.status().code(), Code::kNotFound);
   EXPECT_THAT(made.status().message(),
-              testing::HasSubstr("exec, kubernetes, local, slurm, static"));
+              testing::HasSubstr("exec, kubernetes, local, ray, slurm, static"));
 }
 
 TEST(PoolName, IsAWordOfTheAddressThatWorkersHave) {

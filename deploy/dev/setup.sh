@@ -110,6 +110,17 @@ need_old_pillow() {
   stamp build/pillow-old/headrace-packages "$old"
 }
 
+# An environment of Ray's own, for the tests that start a cluster (HEADRACE_TEST_RAY).
+need_ray() {
+  local ray
+  ray=$(python_packages test-ray)
+  stamped build/ray/headrace-packages "$ray" && return
+  rm -rf build/ray
+  run_logged venv-ray /usr/bin/python3 -m venv build/ray
+  run_logged pip-ray build/ray/bin/python -m pip install --disable-pip-version-check --progress-bar off "$ray"
+  stamp build/ray/headrace-packages "$ray"
+}
+
 # What the programs of tests/frameworks and tests/programs use, and library_functions.py, beside what is in .venv.
 need_frameworks() {
   local digest list

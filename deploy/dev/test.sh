@@ -53,7 +53,8 @@ run_pytest() { # EXTENT: brief or full (tests/support/extent.py)
   # Most tests wait for processes to start: as many files at a time as there are cores.
   local limit=600 # seconds a test; in the full extent the first case of a theme runs all of them
   [ "$1" = full ] && limit=1800
-  HEADRACE_TEST_EXTENT=$1 HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest \
+  HEADRACE_TEST_EXTENT=$1 HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old \
+    HEADRACE_TEST_RAY=$PWD/build/ray/bin/python PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest \
     -n "$JOBS" --dist loadfile --timeout "$limit" --durations 30
 }
 
@@ -102,6 +103,7 @@ cmd_test() {
   if [ "${1:-}" = --full ]; then
     heading "Python tests, and programs of process settings and state (about an hour)"
     need_old_pillow
+    need_ray
     need_frameworks
     check pytest run_pytest full
     summary
@@ -115,6 +117,7 @@ cmd_test() {
   fi
   heading "Python and architecture tests (about 35 min on a slow machine)"
   need_old_pillow
+  need_ray
   need_frameworks
   check pytest run_pytest brief
   if [ -z "${1:-}" ]; then

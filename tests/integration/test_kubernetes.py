@@ -147,6 +147,26 @@ def test_what_kubernetes_does_not_give_is_told_once(cluster, tmp_path):
         head.until(lambda: cluster.do("calls").count("delete pods") > 2, "end of what waits")
 
 
+def doctor_on(server, ca_file, token_file):
+    return headrace(
+        "doctor", "--kubernetes", "--kubernetes-server", server, "--kubernetes-ca-file", ca_file,
+        "--kubernetes-token-file", str(token_file), "--kubernetes-namespace", NAMESPACE,
+    )  # fmt: skip
+
+
+def test_the_doctor_tells_what_the_role_lacks(cluster):
+    token = cluster.folder / "token"
+    answer = doctor_on(cluster.address, cluster.ca_file, token)
+    assert answer.returncode == 0 and "may make workers as Pods" in answer.stdout, answer
+    cluster.allow([{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "delete"]}])
+    answer = doctor_on(cluster.address, cluster.ca_file, token)
+    assert answer.returncode == 1 and "lacks on pods: watch, create\n" in answer.stdout, answer
+    token.write_text("no-such-token\n")
+    answer = doctor_on(cluster.address, cluster.ca_file, token)
+    assert answer.returncode == 1 and "401 Unauthorized" in answer.stdout, answer
+    assert "no-such-token" not in answer.stdout
+
+
 def test_a_drained_node_and_an_eviction_are_drains(cluster, photos, tmp_path):
     with (
         Head(cluster, tmp_path, "--workers", "2") as head,

@@ -126,10 +126,12 @@ class PoolHead:
 
     def members(self) -> list[str]:
         """Of the ready workers: what the engine calls them."""
+        return sorted(one["member"] for one in self.workers() if one["state"] == "ready")
+
+    def workers(self) -> list[dict[str, Any]]:
         answer = self.ask("workers", "--json")
         assert answer.returncode == 0, answer.stderr
-        workers = json.loads(answer.stdout)["workers"]
-        return sorted(one["member"] for one in workers if one["state"] == "ready")
+        return list(json.loads(answer.stdout)["workers"])
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
         """Its first true value. Asking costs a process: not too often."""

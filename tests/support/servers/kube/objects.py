@@ -21,11 +21,12 @@ class ApiError(Exception):
         self.code, self.reason, self.message, self.retry_after = code, reason, message, retry_after
 
     def status(self) -> Object:
-        details = {} if self.retry_after is None else {"retryAfterSeconds": self.retry_after}
+        wait = self.retry_after
+        details = {} if wait is None else {"details": {"retryAfterSeconds": wait}}
         return {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "reason": self.reason, "details": details, "code": self.code,
-        }  # fmt: skip
+            "message": self.message, "reason": self.reason, "code": self.code,
+        } | details  # fmt: skip
 
 
 def now() -> str:
@@ -105,6 +106,8 @@ class Store:
     def remove(self, resource: str, namespace: str, name: str) -> Object:
         with self.changed:
             gone = self.get(resource, namespace, name)
+            if "deletionGracePeriodSeconds" in gone["metadata"]:
+                gone["metadata"]["deletionGracePeriodSeconds"] = 0
             del self.objects[resource, namespace, name]
             return self._put("DELETED", (resource, namespace, name), gone, kept=False)
 

@@ -55,12 +55,16 @@ class Rights:
                 return account
         raise ApiError(401, "Unauthorized", "Unauthorized")
 
+    def may(self, account: Account, asked: Asked) -> bool:
+        home = asked.namespace == account.namespace
+        return home and any(asked.allowed_by(rule) for rule in account.rules)
+
     def check(self, account: Account, asked: Asked) -> None:
         self.used.add((asked.verb, asked.group, asked.resource))
-        home = asked.namespace == account.namespace
-        if home and any(asked.allowed_by(rule) for rule in account.rules):
+        if self.may(account, asked):
             return
-        what = asked.resource.split("/")[0] + (f' "{asked.name}"' if asked.name else "")
+        what = asked.resource.split("/")[0] + (f".{asked.group}" if asked.group else "")
+        what += f' "{asked.name}"' if asked.name else ""
         raise ApiError(
             403,
             "Forbidden",

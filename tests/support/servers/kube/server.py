@@ -13,10 +13,11 @@ from urllib.parse import parse_qsl, urlsplit
 from .cluster import Cluster
 from .fields import check_pod
 from .objects import ApiError, Object, Store
-from .rights import Asked, Rights
+from .rights import Account, Asked, Rights
 
 _GROUPS = {"pods": "", "deployments": "apps", "statefulsets": "apps"}
 _KINDS = {"pods": "Pod", "deployments": "Deployment", "statefulsets": "StatefulSet"}
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _QUERY = {
     "list": {"labelSelector"},
     "watch": {"labelSelector", "watch", "allowWatchBookmarks", "timeoutSeconds", "resourceVersion"},
@@ -105,11 +106,12 @@ class Api:
         owner = self.store.get(resource, namespace, name)
         replicas = owner["spec"].get("replicas", 0)
         labels = owner["spec"]["selector"]["matchLabels"]
+        selector = ",".join(f"{k}={v}" for k, v in labels.items())
+        there = len(self.store.list("pods", namespace, selector))
         return {
             "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": owner["metadata"],
             "spec": {"replicas": replicas} if replicas else {},
-            "status": {
-                "replicas": replicas, "selector": ",".join(f"{k}={v}" for k, v in labels.items())},
+            "status": {"replicas": there, "selector": selector},
         }  # fmt: skip
 
     def patch_scale(self, resource: str, namespace: str, name: str, patch: Object) -> Object:
@@ -164,6 +166,8 @@ def _handler(api: Api) -> type[http.server.BaseHTTPRequestHandler]:
         def _ask(self) -> None:
             account = api.rights.who(self.headers.get("Authorization"))
             url = urlsplit(self.path)
+            if (self.command, url.path) == ("POST", _REVIEWS):
+                return self._review(account)
             query = dict(parse_qsl(url.query, strict_parsing=bool(url.query)))
             asked, subresource = self._asked(url.path, query)
             with api.store.changed:
@@ -194,6 +198,14 @@ def _handler(api: Api) -> type[http.server.BaseHTTPRequestHandler]:
                 code = 201
             self._answer(code, answer)
 
+        def _review(self, account: Account) -> None:
+            """SelfSubjectAccessReview: each account may ask what it may do itself."""
+            review = self._json("application/json")
+            what = review["spec"]["resourceAttributes"]
+            asked = Asked(what["verb"], what.get("group", ""), what["resource"], what["namespace"])
+            allowed = api.rights.may(account, asked)
+            self._answer(201, review | {"status": {"allowed": allowed}})
+
         def _asked(self, path: str, query: dict[str, str]) -> tuple[Asked, str]:
             parts = path.strip("/").split("/")
             group = "" if parts[:2] == ["api", "v1"] else "apps"
@@ -221,7 +233,11 @@ def _handler(api: Api) -> type[http.server.BaseHTTPRequestHandler]:
                     return {
                         "kind": _KINDS[resource] + "List", "apiVersion": "v1",
                         "metadata": {"resourceVersion": str(api.store.version)},
-                        "items": api.store.list(resource, place, selector),
+                        # The list says once what they are.
+                        "items": [
+                            {k: v for k, v in one.items() if k not in ("kind", "apiVersion")}
+                            for one in api.store.list(resource, place, selector)
+                        ],
                     }  # fmt: skip
             if asked.verb == "get":
                 scale = subresource == "scale"
@@ -269,8 +285,9 @@ def _handler(api: Api) -> type[http.server.BaseHTTPRequestHandler]:
                     event = {
                         "type": "BOOKMARK",
                         "object": {
-                            "kind": "Pod", "apiVersion": "v1",
+                            "kind": "Pod", "apiVersion": "v1", "spec": {"containers": None},
                             "metadata": {"resourceVersion": str(version), "creationTimestamp": None},
+                            "status": {},
                         },
                     }  # fmt: skip
                 line = json.dumps(event).encode() + b"\n"
