@@ -318,7 +318,7 @@ class ClusterPlanner {
         const Job& job = *groups_[g].ranks[r];
         const double share = need > 0 ? groups_[g].needs[r] / need
                                       : 1.0 / static_cast<double>(groups_[g].ranks.size());
-        plan.jobs.push_back({job.spec.job, {}, grant.reason});
+        plan.jobs.push_back({job.spec.job, {}, grant.reason, grant.why});
         PlacementJob each;
         each.job = job.spec.job;
         if (grant.admitted) {
@@ -382,7 +382,7 @@ class ClusterPlanner {
       }
     }
     GrantCaches(allocation, dataset, placed, plan);
-    for (const JobId id : cancelled_) plan.jobs.push_back({id, {}, "cancelled by order"});
+    for (const JobId id : cancelled_) plan.jobs.push_back({id, {}, "cancelled by order", {}});
     std::sort(plan.jobs.begin(), plan.jobs.end(),
               [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
     return plan;

@@ -403,6 +403,14 @@ Status State::On(const SetGrants& update) {
   return Status::Ok();
 }
 
+Status State::On(const ExplainGrants& update) {
+  for (const auto& [id, why] : update.jobs) {
+    if (!Find(jobs_, id)) return Contradiction(Text(id) + " is unknown");
+  }
+  for (const auto& [id, why] : update.jobs) Find(jobs_, id)->why = why;
+  return Status::Ok();
+}
+
 Status State::On(const SuspectWorker& update) {
   Worker* worker = Find(workers_, update.worker);
   if (!worker) return Contradiction(Text(update.worker) + " is unknown");

@@ -14,6 +14,7 @@ class Pouring {
   Pouring(std::span<const Flow> flows, std::span<const double> limits)
       : flows_(flows), left_(limits.begin(), limits.end()), members_(limits.size()) {
     result_.amounts.assign(flows.size(), 0);
+    result_.stopped.assign(flows.size(), -1);
     result_.level = kUnlimited;
     full_at_.reserve(flows.size());
     std::vector<std::uint32_t> order;
@@ -88,6 +89,7 @@ class Pouring {
       flowing_[member.flow] = false;
       double& amount = result_.amounts[member.flow];
       amount = std::min(flow.most, flow.weight * level);
+      if (amount < flow.most) result_.stopped[member.flow] = static_cast<std::int32_t>(limit);
       if (amount < flow.most && level > 0) result_.level = std::min(result_.level, level);
       for (const Flow::Use& use : flow.uses) {
         if (use.each <= 0) continue;

@@ -24,6 +24,7 @@ TEST(Pour, InProportionToWeightsUntilFull) {
   EXPECT_DOUBLE_EQ(poured.amounts[1], 6);
   EXPECT_DOUBLE_EQ(poured.amounts[2], 1);
   EXPECT_DOUBLE_EQ(poured.level, 2);
+  EXPECT_EQ(poured.stopped, (std::vector<std::int32_t>{0, 0, -1}));
 }
 
 TEST(Pour, WhoDoesNotNeedWhatIsUsedUpGoesOn) {
@@ -88,7 +89,8 @@ TEST(Pour, IsTheHighestLevelForEverybody) {
     for (std::size_t i = 0; i < flows.size(); ++i) {
       if (poured.amounts[i] >= flows[i].most * (1 - 1e-9)) continue;
       EXPECT_TRUE(std::ranges::any_of(flows[i].uses, [&](const Flow::Use& use) {
-        return use.each > 0 && used[use.limit] >= limits[use.limit] * (1 - 1e-9) &&
+        return use.each > 0 && use.limit == poured.stopped[i] &&
+               used[use.limit] >= limits[use.limit] * (1 - 1e-9) &&
                highest[use.limit] <= level(i) * (1 + 1e-9) + 1e-9;
       }));
     }
