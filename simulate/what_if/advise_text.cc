@@ -187,8 +187,10 @@ std::string AdviceTable(const LiveState& state, const Advice& advice,
                         std::optional<std::size_t> job) {
   const Forecast& now = advice.now;
   const std::size_t jobs = state.trace.jobs.size();
-  std::string text = "now: " + std::to_string(jobs) + (jobs == 1 ? " job, " : " jobs, ") +
-                     Format("%.3g cores, ", state.cluster.cores()) + state.policy;
+  std::string text =
+      "now: " + std::to_string(jobs) + (jobs == 1 ? " job, " : " jobs, ") +
+      Format(state.cluster.cores() < 100 ? "%.3g cores, " : "%.0f cores, ", state.cluster.cores()) +
+      state.policy;
   if (AnyKnown(now)) text += "; mean time left " + TimeText(now.mean_left_s);
   text += Format("; GPUs wait for data %.0f%% of the next hour\n", 100 * now.stall_share);
   if (job) {
