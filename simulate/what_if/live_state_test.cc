@@ -121,7 +121,7 @@ TEST(LiveState, OfAnUnfinishedSimulationGoesOnAsThatWould) {
         off += each.finish_s - finish;
       }
       // What controllers and rounds remember is not a part of a state.
-      EXPECT_NEAR(off / left, 0, 0.01);
+      EXPECT_NEAR(off / left, 0, 0.005);
     }
   }
 }

@@ -36,6 +36,13 @@ TEST(Pour, WhoDoesNotNeedWhatIsUsedUpGoesOn) {
   EXPECT_DOUBLE_EQ(poured.amounts[1], 5);
 }
 
+TEST(Pour, WhoTakesNothingIsStoppedByWhatThereIsLeastOf) {
+  std::vector<Flow> flows = {Of(10, 0, 0)};
+  flows[0].uses[1] = {1, 1};
+  EXPECT_EQ(Pour(flows, std::vector<double>{2, 0}).stopped[0], 1);
+  EXPECT_EQ(Pour(flows, std::vector<double>{0, 2}).stopped[0], 0);
+}
+
 TEST(Pour, NothingBinds) {
   const std::vector<Flow> flows = {Of(3, 1, 0), Of(4, 0, 0)};
   const std::vector<double> limits = {kUnlimited};
@@ -43,6 +50,7 @@ TEST(Pour, NothingBinds) {
   EXPECT_DOUBLE_EQ(poured.amounts[0], 3);
   EXPECT_DOUBLE_EQ(poured.amounts[1], 0);
   EXPECT_TRUE(std::isinf(poured.level));
+  EXPECT_EQ(poured.stopped, (std::vector<std::int32_t>{-1, -1}));
 }
 
 // Weights that are hundreds of orders of magnitude apart are an order, and lose nothing.
