@@ -186,6 +186,10 @@ TEST_P(PolicyContract, SaysWhyAJobHasNoMore) {
       ASSERT_LT(rival, std::ssize(s.jobs));
       EXPECT_NE(why.rival, job.job);
       EXPECT_EQ(why.rival_cores, a.jobs[static_cast<std::size_t>(rival)].cores);
+      if (why.limit == GrantLimit::kCores && !kept) {
+        const JobView& other = s.jobs[static_cast<std::size_t>(rival)];
+        EXPECT_GT(why.rival_cores / WeightOf(s, other), why.cores / WeightOf(s, job));
+      }
       if (why.limit == GrantLimit::kQuota) {
         EXPECT_EQ(s.jobs[static_cast<std::size_t>(rival)].tenant, job.tenant);
       }
