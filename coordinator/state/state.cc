@@ -356,6 +356,9 @@ Status State::On(const ReportWorker& update) {
     if (usage.cpu_ns > before->second->cpu_ns) {
       job->meter.ReportUsed(static_cast<double>(usage.cpu_ns - before->second->cpu_ns) * 1e-9);
     }
+    if (job->leases.contains(update.report.worker)) {
+      job->meter.ReportQueued(usage.queued_samples > 0);
+    }
     if (usage.limited_ns <= before->second->limited_ns) continue;
     job->meter.ReportLimited(static_cast<double>(usage.limited_ns - before->second->limited_ns) *
                              1e-9);
