@@ -46,6 +46,12 @@ std::int64_t WholeBytes(double rate) {
   return rate < 9e18 ? static_cast<std::int64_t>(std::max(0.0, rate)) : kNoLink;
 }
 
+// Rounded up, but for what is an error of the arithmetic: of ten jobs with a tenth of a core each, nine would have
+// 101, and the last one what they leave.
+std::int64_t Millicores(double cores) {
+  return static_cast<std::int64_t>(std::ceil(cores * 1000 - 1e-6));
+}
+
 // Part of an equal share of the source for a job that, as measured, needs none of it. Its cache may
 // shrink, or its code may read something else. Then it must be able to show its need.
 constexpr double kLeastOfSource = 0.1;
@@ -323,8 +329,8 @@ class ClusterPlanner {
         each.job = job.spec.job;
         if (grant.admitted) {
           // Never 0: the job must be able to show its need.
-          each.millicores = std::max(std::int64_t{kLeastMillicores},
-                                     std::int64_t(std::ceil(grant.cores * share * 1000)));
+          each.millicores =
+              std::max(std::int64_t{kLeastMillicores}, Millicores(grant.cores * share));
         }
         // A quota holds for own cores, too.
         each.wanted = std::isfinite(tenant.quota.cores)
