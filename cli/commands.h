@@ -34,6 +34,7 @@ void AddCompletion(CLI::App& app, Action& chosen);
 void AddDoctor(CLI::App& app, Action& chosen);
 void AddManual(CLI::App& app, Action& chosen);
 void AddKeysCommand(CLI::App& app, Action& chosen);
+void AddAdvise(CLI::App& app, Action& chosen);
 void AddSimulate(CLI::App& app, Action& chosen);
 
 // Prints "headrace: MESSAGE" on stderr, one line; returns the exit code 1.

@@ -136,6 +136,7 @@ int main(int argc, char** argv) {
   headrace::cli::AddMetrics(app, chosen);
   headrace::cli::AddDoctor(app, chosen);
   headrace::cli::AddKeysCommand(app, chosen);
+  headrace::cli::AddAdvise(app, chosen);
   headrace::cli::AddSimulate(app, chosen);
   headrace::cli::AddCompletion(app, chosen);
   headrace::cli::AddManual(app, chosen);

@@ -46,6 +46,7 @@ std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job)
                                        Format("%.2f", job.demand_millicores / 1000.0) +
                                        " asked for, on " + std::to_string(job.workers.size()) +
                                        (job.workers.size() == 1 ? " worker" : " workers"));
+  if (!job.why.text.empty()) text += Line("why", Plain(job.why.text));
   if (job.cache_bytes_granted > 0)
     text += Line("cache", BytesText(job.cache_bytes_granted) + " granted");
   if (job.source_bytes_per_second_limit > 0) {

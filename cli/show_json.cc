@@ -70,6 +70,28 @@ Json Totals(const wire::JobTotals& totals) {
   return json;
 }
 
+// What the policy was told, and what it said; null: nothing yet.
+Json Need(const wire::JobNeed& need) {
+  if (need == wire::JobNeed{}) return {};
+  return {{"samples_per_second", need.ready_rate},
+          {"core_seconds_per_hit", need.hit_cost},
+          {"core_seconds_per_miss", need.miss_cost},
+          {"source_bytes_per_miss", need.miss_bytes},
+          {"hit_share", need.hit_share}};
+}
+
+Json Why(const wire::GrantReason& why) {
+  if (why == wire::GrantReason{}) return {};
+  return {{"rule", why.rule},
+          {"cores", why.cores},
+          {"wanted_cores", why.wanted_cores},
+          {"fair_cores", why.fair_cores},
+          {"floor", why.floor},
+          {"rival", why.rival.valid() ? Json(why.rival.value) : Json()},
+          {"rival_cores", why.rival.valid() ? Json(why.rival_cores) : Json()},
+          {"text", why.text}};
+}
+
 Json Ended(const wire::EndedJob& job) {
   return {{"job", job.job.value},
           {"name", job.name},
@@ -115,6 +137,8 @@ Json JobObject(const wire::JobStatus& job) {
                 {"rank", job.rank}};
   AddMetrics(job, entry);
   entry["advice"] = job.advice;
+  entry["need"] = Need(job.need);
+  entry["why"] = Why(job.why);
   entry["remaining_samples"] = job.remaining_samples < 0 ? Json() : Json(job.remaining_samples);
   Json unfit = Json::array();
   for (const wire::UnfitWorker& worker : job.unfit) {

@@ -1,13 +1,19 @@
+// This file is long because all options of one command are in it.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/state_file.h"
 #include "coordinator/policy/core/policy.h"
 #include "simulate/baseline/baseline.h"
 #include "simulate/engine.h"
@@ -22,6 +28,8 @@ namespace headrace::cli {
 namespace {
 
 struct Options {
+  std::string from_state;
+  std::optional<simulate::LiveState> state;  // of that file
   simulate::TraceFiles files;
   simulate::AssignOptions assign;
   simulate::GenerateOptions generate;
@@ -79,6 +87,14 @@ Status WritePlots(const std::filesystem::path& folder, const simulate::Trace& tr
   return Status::Ok();
 }
 
+Result<simulate::Outcome> Simulate(const Options& options, const simulate::Trace& trace,
+                                   const simulate::Cluster& cluster, simulate::CacheMode mode,
+                                   simulate::Scheduler& scheduler) {
+  if (!options.state) return simulate::Simulate(trace, cluster, mode, options.engine, scheduler);
+  return simulate::SimulateFrom(options.state->start, coordinator::kUnlimited, nullptr, trace,
+                                cluster, mode, options.engine, scheduler);
+}
+
 // Runs one policy, order and cache; writes their names into `setting`.
 Result<simulate::Outcome> RunOnce(const Options& options, const simulate::Trace& trace,
                                   simulate::Setting& setting) {
@@ -91,11 +107,11 @@ Result<simulate::Outcome> RunOnce(const Options& options, const simulate::Trace&
   setting.order = options.order;
   if (policy != nullptr && !options.order.empty()) {
     simulate::OrderedPolicy scheduler(*policy, kOrders.at(options.order));
-    return Simulate(trace, setting.cluster, mode, options.engine, scheduler);
+    return Simulate(options, trace, setting.cluster, mode, scheduler);
   }
   if (policy != nullptr) {
     simulate::PolicyScheduler scheduler(*policy);
-    return Simulate(trace, setting.cluster, mode, options.engine, scheduler);
+    return Simulate(options, trace, setting.cluster, mode, scheduler);
   }
   if (mode == simulate::CacheMode::kJoint) {
     return InvalidArgument("--cache joint: expected lru, minio or quiver with --policy " +
@@ -103,17 +119,27 @@ Result<simulate::Outcome> RunOnce(const Options& options, const simulate::Trace&
   }
   if (setting.order.empty()) setting.order = "fifo";
   simulate::BaselineScheduler scheduler(std::move(baseline), kOrders.at(setting.order));
-  return Simulate(trace, setting.cluster, mode, options.engine, scheduler);
+  return Simulate(options, trace, setting.cluster, mode, scheduler);
+}
+
+Result<simulate::Trace> TraceOf(const Options& options) {
+  if (!options.state) return ReadTraceFile(options.files, options.assign);
+  const bool ends = std::ranges::any_of(options.state->trace.jobs, [](const simulate::Job& job) {
+    return std::isfinite(job.iterations);
+  });
+  if (ends) return options.state->trace;
+  return Unavailable(
+      "the remaining work of no job is known: `headrace advise` looks an hour ahead");
 }
 
 Status Run(const Options& options) {
-  HR_TRY(const simulate::Trace trace, ReadTraceFile(options.files, options.assign));
+  HR_TRY(const simulate::Trace trace, TraceOf(options));
   simulate::Setting setting;
-  setting.trace = options.files.trace;
+  setting.trace = options.state ? options.from_state : options.files.trace;
   setting.format = trace.format;
   setting.policy = options.policy;
   setting.cluster = options.cluster;
-  setting.cluster.cache_bytes = options.cache_gb * 1e9;
+  if (options.cache_gb > 0 || !options.state) setting.cluster.cache_bytes = options.cache_gb * 1e9;
   if (options.source_gbps > 0) setting.cluster.source_rate = options.source_gbps * 1e9 / 8;
   if (options.link_gbps > 0) setting.cluster.link = options.link_gbps * 1e9 / 8;
   setting.profile_cores = options.assign.profile_cores;
@@ -195,6 +221,13 @@ void AddOptions(CLI::App& command, Options& o) {
           ->check(CLI::Range(1, 10'000'000))
           ->type_name("N");
   trace->excludes(generate);
+  command
+      .add_option("--from-state", o.from_state,
+                  "Go on from a state (`headrace advise --state`) in place of a trace; -: standard "
+                  "input. What is not given otherwise is as there")
+      ->excludes(trace)
+      ->excludes(generate)
+      ->type_name("FILE");
   command
       .add_option(
           "--evictions", o.evictions,
@@ -334,6 +367,24 @@ void AddOptions(CLI::App& command, Options& o) {
                    "With --generate: jobs that read data sets of 143 GB to 20.9 TB");
 }
 
+// Reads the state that is asked for; what was given beside it stays.
+Status ReadState(const CLI::App& command, Options& options) {
+  if (options.from_state.empty()) return Status::Ok();
+  HR_TRY(options.state, ReadStateFile(options.from_state));
+  const auto given = [&](const char* name) { return command.count(name) > 0; };
+  if (!given("--policy")) options.policy = options.state->policy;
+  simulate::Cluster cluster = options.state->cluster;
+  if (given("--gpus")) cluster.gpus = options.cluster.gpus;
+  if (given("--cpu-per-gpu")) cluster.cpu_per_gpu = options.cluster.cpu_per_gpu;
+  if (given("--extra-cores")) cluster.extra_cores = options.cluster.extra_cores;
+  if (given("--cache-hosts")) cluster.cache_hosts = options.cluster.cache_hosts;
+  if (given("--gpus-per-host")) cluster.gpus_per_host = options.cluster.gpus_per_host;
+  if (given("--floor")) cluster.floor = options.cluster.floor;
+  cluster.shared_cache_first |= options.cluster.shared_cache_first;
+  options.cluster = std::move(cluster);
+  return Status::Ok();
+}
+
 }  // namespace
 
 void AddSimulate(CLI::App& app, Action& chosen) {
@@ -351,12 +402,13 @@ void AddSimulate(CLI::App& app, Action& chosen) {
   command->callback([&chosen, options, command] {
     const bool generates = command->count("--generate") > 0;
     const bool evicts = !options->evictions.empty();
-    if (!generates && !evicts && options->files.trace.empty()) {
-      throw CLI::RequiredError("--trace FILE, --generate N or --evictions FILE");
+    if (!generates && !evicts && options->files.trace.empty() && options->from_state.empty()) {
+      throw CLI::RequiredError("--trace FILE, --from-state FILE, --generate N or --evictions FILE");
     }
     options->assign.seed = options->engine.seed;
     options->engine.record_cache = !options->cache_timeline.empty();
-    chosen = [options, generates, evicts] {
+    chosen = [options, command, generates, evicts] {
+      if (const Status read = ReadState(*command, *options); !read.ok()) return Fail(read);
       const Status status = evicts      ? RunEvictions(*options)
                             : generates ? Generate(options->generate, *options)
                                         : Run(*options);

@@ -47,6 +47,12 @@ std::int64_t WholeBytes(double rate) {
   return rate < 9e18 ? static_cast<std::int64_t>(std::max(0.0, rate)) : kNoLink;
 }
 
+// Rounded up, but for what is an error of the arithmetic: of ten jobs with a tenth of a core each, nine would have
+// 101, and the last one what they leave.
+std::int64_t Millicores(double cores) {
+  return static_cast<std::int64_t>(std::ceil(cores * 1000 - 1e-6));
+}
+
 // The lease of a worker in its own cores, from mean cores. What it has stays where the difference is of rounding.
 std::uint32_t OwnMillicores(double speed, std::int32_t of_mean_core, std::uint32_t held) {
   if (speed == 1) return static_cast<std::uint32_t>(of_mean_core);
@@ -350,13 +356,13 @@ class ClusterPlanner {
         const Job& job = *groups_[g].ranks[r];
         const double share = need > 0 ? groups_[g].needs[r] / need
                                       : 1.0 / static_cast<double>(groups_[g].ranks.size());
-        plan.jobs.push_back({job.spec.job, {}, grant.reason});
+        plan.jobs.push_back({job.spec.job, {}, grant.reason, grant.why});
         PlacementJob each;
         each.job = job.spec.job;
         if (grant.admitted) {
           // Never 0: the job must be able to show its need.
-          each.millicores = std::max(std::int64_t{kLeastMillicores},
-                                     std::int64_t(std::ceil(grant.cores * share * 1000)));
+          each.millicores =
+              std::max(std::int64_t{kLeastMillicores}, Millicores(grant.cores * share));
         }
         // A quota holds for own cores, too.
         each.wanted = std::isfinite(tenant.quota.cores)
@@ -419,7 +425,7 @@ class ClusterPlanner {
       }
     }
     GrantCaches(allocation, dataset, placed, plan);
-    for (const JobId id : cancelled_) plan.jobs.push_back({id, {}, "cancelled by order"});
+    for (const JobId id : cancelled_) plan.jobs.push_back({id, {}, "cancelled by order", {}});
     std::sort(plan.jobs.begin(), plan.jobs.end(),
               [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
     return plan;

@@ -40,6 +40,7 @@ struct JobPlan {
   // The leases that should hold, and what the job may cache on workers without one: CacheMates.
   std::map<WorkerId, wire::JobGrant> grants;
   std::string reason;  // why there are none; empty: admitted
+  GrantWhy why;        // if it is admitted: why it has no more; of all its ranks together
 };
 struct ClusterPlan {
   std::vector<JobPlan> jobs;  // all that run, ascending ids

@@ -357,5 +357,22 @@ TEST_F(ClusterPlannerTest, ACoordinatorThatHasJustBegunTakesNoCacheAway) {
   EXPECT_LT(quota(0), 100u) << "until then it could fill what is free";
 }
 
+// A tenth of a core is 100 millicores for each, also where it is a little more for the arithmetic.
+TEST_F(ClusterPlannerTest, EqualJobsHaveEqualMillicores) {
+  rules_.policy = policies_.Find("fifo");
+  Worker(1);
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 10; ++i) jobs.push_back(Job());
+  for (int second = 0; second < 3; ++second) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      Report(jobs[i], 1000 + 7 * static_cast<double>(i), 0.011);
+    }
+    EndPeriod();
+  }
+  for (const JobPlan& each : Plan().jobs) {
+    EXPECT_NEAR(Cores(each), 0.1, 1e-9) << "job " << each.job.value;
+  }
+}
+
 }  // namespace
 }  // namespace headrace::coordinator

@@ -11,6 +11,7 @@
 
 #include "base/pass/pass.h"
 #include "coordinator/describe_datasets.h"
+#include "coordinator/grant_reason.h"
 #include "coordinator/host_keys.h"
 #include "coordinator/link_shares.h"
 #include "coordinator/message_checks.h"
@@ -75,11 +76,19 @@ wire::JobStatus Describe(const PlanRules& rules, const State& state, const Job& 
     status.remaining_samples = static_cast<std::int64_t>(std::min(remaining, 1e18));
   }
   status.totals = job.meter.totals();
+  if (const Demand& demand = job.meter.demand(); demand.known) {
+    status.need = {.ready_rate = demand.terms.ready_rate,
+                   .hit_cost = demand.terms.hit_cost,
+                   .miss_cost = demand.terms.miss_cost,
+                   .miss_bytes = demand.terms.miss_bytes,
+                   .hit_share = job.meter.hit()};
+  }
   status.sent_bytes_per_sample = static_cast<std::uint64_t>(job.meter.measured().sent_bytes);
   if (network.share.rate < kUnlimited) {
     status.link_bytes_per_second_share = static_cast<std::uint64_t>(network.share.rate);
   }
   if (job.phase == Job::Phase::kRunning) {
+    status.why = ReasonOf(rules, state, job);
     status.advice = Advice(job.meter, job.granted_cores(), CacheOfferOf(rules, job, datasets),
                            {network.share, network.bound_by_own_link()});
   }
@@ -160,6 +169,7 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
            (&job == asked || (!asked->spec.group.empty() && asked->spec.group == job.spec.group &&
                               asked->spec.tenant == job.spec.tenant));
   };
+  status.rules = DescribeRules(rules.plan);
   const auto datasets = ViewDatasets(state);
   const LinkShares links(state);
   for (const auto& [id, job] : state.jobs()) {

@@ -114,8 +114,10 @@ class Stepper {
     const ClusterPlan plan = MakePlan(rules_.plan, state());
     decision_.demand_cores = plan.demand_cores;
     std::set<WorkerId> touched;
+    ExplainGrants explained;
     for (const JobPlan& each : plan.jobs) {
       const Job& job = *state().FindJob(each.job);
+      if (job.why != each.why) explained.jobs.emplace_back(each.job, each.why);
       std::vector<WorkerId> workers;
       for (const auto& [id, grant] : each.grants) {
         if (grant.millicores > 0) workers.push_back(id);
@@ -129,6 +131,8 @@ class Stepper {
       }
       Emit(SetGrants{each.job, each.grants, each.reason});
     }
+    // Nothing is decided by it, so it needs no copy of the state.
+    if (!explained.jobs.empty()) Emit(std::move(explained));
     if (!after_) return;
     // A lease that came or went concerns the job's other workers too: they share its samples.
     for (const auto& [id, job] : after_->jobs()) {

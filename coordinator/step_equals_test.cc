@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,6 +74,57 @@ INSTANTIATE_TEST_SUITE_P(Seeds, EqualJobsTest,
                          testing::Combine(testing::Values("fifo", "sjf", "utilization",
                                                           "max_min_fair"),
                                           testing::Values(2, 3, 10), testing::Range(0U, 3U)));
+
+// A worker whose host is busy: it gets a tenth of what it grants, and samples of all wait for its threads. Its jobs
+// keep their shares: they have left nothing idle.
+class BusyHostTest : public ElasticTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void BusySecond() {
+    constexpr double kGot = 0.1;
+    cluster_.Advance(std::chrono::seconds(1));
+    wire::WorkerHeartbeat beat;
+    beat.worker = workers_[0];
+    for (FakeTrainer& trainer : trainers_) {
+      const double cores = kGot * Cores(trainer);
+      trainer.Second(cores);
+      trainer.load.batches = trainer.load.samples / 2;
+      cluster_.Send(
+          wire::ConsumerHeartbeat{1, trainer.job.job, trainer.job.consumer, {trainer.load}, {}});
+      wire::JobUsage& usage = usage_[trainer.job.job];
+      usage.job = trainer.job.job;
+      usage.cpu_ns += static_cast<std::uint64_t>(cores * 1e9);
+      usage.samples = trainer.load.samples;
+      usage.queued_samples = 5;
+      beat.usage.push_back(usage);
+    }
+    cluster_.Send(beat);
+    cluster_.Tick();
+  }
+  std::deque<FakeTrainer> trainers_;
+  std::map<JobId, wire::JobUsage> usage_;
+};
+
+TEST_P(BusyHostTest, TenEqualJobsKeepEqualShares) {
+  cluster_.rules.plan.policy = policies_.Find(GetParam());
+  Workers(1);
+  for (int i = 0; i < 10; ++i) {
+    trainers_.push_back(Trainer("token-of-equal-job-" + std::to_string(i), 1200, 0.002));
+    trainers_.back().rng.seed(static_cast<unsigned>(i));
+    trainers_.back().noise = 0.1;
+    for (int second = 0; second < 3; ++second) BusySecond();
+  }
+  for (int second = 0; second < 60; ++second) BusySecond();
+  for (int second = 0; second < 60; ++second) {
+    BusySecond();
+    for (const FakeTrainer& trainer : trainers_) {
+      EXPECT_NEAR(Cores(trainer), 0.4, 0.02)
+          << "job " << trainer.job.job.value << ", second " << second;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, BusyHostTest,
+                         testing::Values("fifo", "sjf", "utilization", "max_min_fair"));
 
 class SeesTheFloor final : public Policy {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace headrace::simulate {
 namespace {
@@ -37,6 +38,11 @@ bool CacheModel::Fills(std::size_t d) const { return cached_[d] < Limit(d) - kTi
 
 Reading CacheModel::Begin(std::size_t dataset) const {
   return {dataset, bytes_[dataset], HitNow(dataset)};
+}
+
+void CacheModel::Hold(std::span<const double> cached) {
+  cached_.assign(cached.begin(), cached.end());
+  total_ = std::accumulate(cached_.begin(), cached_.end(), 0.0);
 }
 
 void CacheModel::SetQuotas(std::span<const std::size_t> datasets, std::span<const double> bytes) {

@@ -36,6 +36,8 @@ class CacheModel {
 
   // The reading of a job that begins an epoch now.
   [[nodiscard]] Reading Begin(std::size_t dataset) const;
+  // What it holds at first. REQUIRES: no more than the data sets, and than the capacity.
+  void Hold(std::span<const double> cached);
   // Sets quotas, as positions of data sets and bytes; all others get 0. Bytes over a quota stay
   // until the room is needed. REQUIRES: their sum is at most the capacity.
   void SetQuotas(std::span<const std::size_t> datasets, std::span<const double> bytes);

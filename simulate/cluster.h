@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "coordinator/estimate/estimator.h"
+#include "coordinator/policy/core/policy.h"
 
 // The cluster that the jobs run on, and how it is simulated.
 namespace headrace::simulate {
@@ -26,6 +28,8 @@ struct Cluster {
 
   std::optional<double> floor;      // see coordinator::Snapshot
   bool shared_cache_first = false;  // the same
+  // Weights and quotas; those of a trace that are not here have weight 1 and no quota.
+  std::vector<coordinator::Tenant> tenants = {};
 
   // Hosts on which a job's input is made: as few as have its GPUs. The simulation ignores which.
   [[nodiscard]] int HostsOf(int job_gpus) const {

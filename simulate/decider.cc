@@ -48,6 +48,7 @@ Decider::Decider(const Trace& trace, const Cluster& cluster, CacheMode mode,
       restart_s_(options.restart_s),
       scheduler_(scheduler),
       slots_(trace.datasets.size(), -1) {
+  tenants_ = cluster.tenants;
   for (const Job& job : trace.jobs) {
     const auto it = std::find_if(tenants_.begin(), tenants_.end(),
                                  [&](const auto& each) { return each.name == job.tenant; });
@@ -80,7 +81,7 @@ Snapshot Decider::MakeSnapshot(std::span<const RunningJob> jobs,
     view.terms = run.Told(scheduler_.has_controllers());
     if (scheduler_.has_controllers()) view.pinned_cores = run.pinned_cores();
     view.remaining_samples = run.remaining;
-    view.received_samples = job.samples() - run.remaining;
+    view.received_samples = run.received();
     view.received = run.outcome.run_s * job.gpus;
     if (job.dataset >= 0 && cache.capacity() > 0) {
       const auto d = static_cast<std::size_t>(job.dataset);

@@ -10,6 +10,7 @@
 #include "simulate/divide_cache.h"
 #include "simulate/network.h"
 #include "simulate/running_job.h"
+#include "simulate/summary.h"
 
 namespace headrace::simulate {
 namespace {
@@ -34,10 +35,42 @@ std::vector<int> HostsOfDatasets(const Trace& trace, const Cluster& cluster) {
   return hosts;
 }
 
+Status CheckStart(const Start& start, const Trace& trace, const Cluster& cluster) {
+  if (!start.jobs.empty() && start.jobs.size() != trace.jobs.size()) {
+    return InvalidArgument("a start of " + std::to_string(start.jobs.size()) + " jobs, of " +
+                           std::to_string(trace.jobs.size()));
+  }
+  double gpus = 0;
+  for (std::size_t i = 0; i < start.jobs.size(); ++i) {
+    const Job& job = trace.jobs[i];
+    if (!start.jobs[i].running) continue;
+    if (job.arrival_s > start.time_s) {
+      return InvalidArgument("job " + job.id + " runs before it arrives");
+    }
+    gpus += job.gpus;
+  }
+  if (gpus > cluster.gpus) {
+    return InvalidArgument("its jobs hold " + NumberText(gpus) + " GPUs, of " +
+                           std::to_string(cluster.gpus));
+  }
+  if (start.cached_bytes.empty()) return Status::Ok();
+  if (start.cached_bytes.size() != trace.datasets.size()) {
+    return InvalidArgument("a cache of " + std::to_string(start.cached_bytes.size()) +
+                           " data sets, of " + std::to_string(trace.datasets.size()));
+  }
+  double cached = 0;
+  for (const double each : start.cached_bytes) cached += each;
+  if (cached > cluster.cache_bytes * (1 + 1e-9)) {
+    return InvalidArgument("more is cached than the cache has room for: " + NumberText(cached) +
+                           " of " + NumberText(cluster.cache_bytes) + " bytes");
+  }
+  return Status::Ok();
+}
+
 class Engine {
  public:
   Engine(const Trace& trace, const Cluster& cluster, CacheMode mode, const EngineOptions& options,
-         Scheduler& scheduler)
+         Scheduler& scheduler, const Start& start, double until_s)
       : trace_(trace),
         cluster_(cluster),
         mode_(mode),
@@ -46,21 +79,31 @@ class Engine {
         cache_(trace.datasets, cluster.cache_bytes, HostsOfDatasets(trace, cluster),
                cluster.cache_hosts == 1 ? kUnlimited : cluster.cache_bytes / cluster.cache_hosts),
         random_(options.seed),
-        decider_(trace, cluster, mode, options, scheduler) {
+        decider_(trace, cluster, mode, options, scheduler),
+        until_(until_s),
+        now_(start.time_s) {
+    if (!start.cached_bytes.empty()) cache_.Hold(start.cached_bytes);
     for (const Job& job : trace.jobs) {
       const auto d = static_cast<std::size_t>(job.dataset);
       jobs_.emplace_back(job, jobs_.size(), cluster, job.dataset < 0 ? 0 : cache_.bytes(d));
+      RunningJob& made = jobs_.back();
+      if (!start.jobs.empty()) {
+        made.Resume(start.jobs[jobs_.size() - 1], cache_, mode);
+      }
+      if (made.stage == Stage::kRunning) held_gpus_ += job.gpus;
+      if (made.stage != Stage::kDone) ++(made.endless() ? endless_ : finite_);
     }
   }
 
   Result<Outcome> Run() {
-    now_ = outcome_.first_arrival_s = trace_.jobs.empty() ? 0 : trace_.jobs[0].arrival_s;
+    outcome_.first_arrival_s = now_;
     while (next_arrival_ < jobs_.size() || !active_.empty()) {
       TakeArrivals();
       TakeCompletions();
+      if (until_ == kUnlimited ? endless_ > 0 && finite_ == 0 : now_ >= until_) break;
       UpdateHits();
       if (dirty_) HR_RETURN_IF_ERROR(Reallocate());
-      const double next = NextEvent();
+      const double next = std::min(NextEvent(), until_);
       if (next == kUnlimited) {
         if (next_arrival_ == jobs_.size() && active_.empty()) break;
         return Infeasible(std::to_string(active_.size()) + " jobs never go on, from " +
@@ -78,21 +121,36 @@ class Engine {
     for (const RunningJob& each : jobs_) outcome_.useful_gpu_s += each.outcome.useful_gpu_s;
     return std::move(outcome_);
   }
+  [[nodiscard]] Start Stop() const {
+    Start stop{now_, {}, {}};
+    for (const RunningJob& each : jobs_) stop.jobs.push_back(each.Stop());
+    for (std::size_t d = 0; d < trace_.datasets.size(); ++d) {
+      stop.cached_bytes.push_back(cache_.cached(d));
+    }
+    return stop;
+  }
 
  private:
-  bool waits(std::size_t i) const { return jobs_[i].stage == Stage::kWaiting; }
-
   void TakeArrivals() {
     for (; next_arrival_ < jobs_.size() && trace_.jobs[next_arrival_].arrival_s <= now_;
          ++next_arrival_) {
       if (trace_.jobs[next_arrival_].gpus > cluster_.gpus) {
         outcome_.refused.push_back(next_arrival_);
+        --(jobs_[next_arrival_].endless() ? endless_ : finite_);
         continue;
       }
+      RunningJob& job = jobs_[next_arrival_];
+      if (job.stage == Stage::kDone) continue;
       active_.push_back(next_arrival_);
+      if (job.stage == Stage::kRunning) {  // since before the start
+        running_.push_back(next_arrival_);
+        Watch(job, kPeriodsOfChange);
+        Change();
+        continue;
+      }
       ++waiting_;
       if (scheduler_.preempts()) PlanRound();
-      if (FillsNow() && FreeGpus() >= trace_.jobs[next_arrival_].gpus) Change();
+      if (FillsNow() && cluster_.gpus - held_gpus_ >= job.job().gpus) Change();
     }
   }
 
@@ -103,6 +161,7 @@ class Engine {
       if (job.done()) {
         job.Finish(now_);
         held_gpus_ -= job.job().gpus;
+        --finite_;
         outcome_.jobs.push_back(job.outcome);
         outcome_.end_s = now_;
         any = true;
@@ -149,7 +208,6 @@ class Engine {
   [[nodiscard]] bool FillsNow() const {
     return !scheduler_.preempts() || scheduler_.fills_between_rounds();
   }
-  [[nodiscard]] double FreeGpus() const { return cluster_.gpus - held_gpus_; }
 
   // Updates the hit shares of jobs whose data is cached.
   void UpdateHits() {
@@ -306,9 +364,10 @@ class Engine {
   std::vector<std::size_t> Candidates() const {
     bool any = round_;
     if (!any && FillsNow()) {
-      const double free = FreeGpus();
-      any = std::any_of(active_.begin(), active_.end(),
-                        [&](std::size_t i) { return waits(i) && trace_.jobs[i].gpus <= free; });
+      const double free = cluster_.gpus - held_gpus_;
+      any = std::any_of(active_.begin(), active_.end(), [&](std::size_t i) {
+        return jobs_[i].stage == Stage::kWaiting && trace_.jobs[i].gpus <= free;
+      });
     }
     return any ? active_ : running_;
   }
@@ -419,7 +478,9 @@ class Engine {
   std::vector<std::size_t> fills_;    // data sets that are filled in it
   double fill_rate_ = 0;              // bytes/s of each
   Outcome outcome_;
-  double now_ = 0;
+  const double until_;
+  double now_;
+  int finite_ = 0, endless_ = 0;  // jobs that are not done
   double next_tick_ = kUnlimited;
   double next_round_ = kUnlimited;
   double held_gpus_ = 0;
@@ -435,7 +496,18 @@ class Engine {
 
 Result<Outcome> Simulate(const Trace& trace, const Cluster& cluster, CacheMode cache,
                          const EngineOptions& options, Scheduler& scheduler) {
-  return Engine(trace, cluster, cache, options, scheduler).Run();
+  const Start start{trace.jobs.empty() ? 0 : trace.jobs[0].arrival_s, {}, {}};
+  return Engine(trace, cluster, cache, options, scheduler, start, kUnlimited).Run();
+}
+
+Result<Outcome> SimulateFrom(const Start& start, double until_s, Start* end, const Trace& trace,
+                             const Cluster& cluster, CacheMode cache, const EngineOptions& options,
+                             Scheduler& scheduler) {
+  HR_RETURN_IF_ERROR(CheckStart(start, trace, cluster));
+  Engine engine(trace, cluster, cache, options, scheduler, start, until_s);
+  HR_TRY(Outcome outcome, engine.Run());
+  if (end != nullptr) *end = engine.Stop();
+  return outcome;
 }
 
 }  // namespace headrace::simulate

@@ -15,7 +15,8 @@ using coordinator::JobView;
 using coordinator::kUnlimited;
 using coordinator::Snapshot;
 
-// Seconds of the whole cluster that the job still needs, of its GPUs and of its cores together.
+}  // namespace
+
 double WorkLeft(const View& view, std::size_t i) {
   const JobView& job = view.snapshot.jobs[i];
   const double cores =
@@ -25,6 +26,8 @@ double WorkLeft(const View& view, std::size_t i) {
   const double left = job.remaining_samples / job.terms.ready_rate;
   return share * (job.running ? left - view.restart_s : left);
 }
+
+namespace {
 
 // Seconds with the cores of its own GPUs.
 double TimeLeft(const View& view, const JobView& job) {

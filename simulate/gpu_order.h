@@ -31,6 +31,10 @@ enum class GpuOrder : std::uint8_t {
   return Preempts(order) && order != GpuOrder::kMaxMin;
 }
 
+// Seconds of the whole cluster that the job still needs, of its GPUs and of its cores together; kUnlimited: its
+// remaining work is not known.
+[[nodiscard]] double WorkLeft(const View& view, std::size_t job);
+
 // Positions in Snapshot::jobs, by priority first.
 [[nodiscard]] std::vector<std::size_t> OrderOf(const View& view, GpuOrder order);
 

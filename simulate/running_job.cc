@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coordinator/estimate/hit_share.h"
+#include "simulate/divide_cache.h"
 
 namespace headrace::simulate {
 
@@ -39,6 +40,50 @@ void RunningJob::SetTerms(double factor) {
   terms_.sent_bytes = 0;
 }
 
+void RunningJob::Resume(const JobStart& from, const CacheModel& cache, CacheMode mode) {
+  if (from.ended) {
+    stage = Stage::kDone;
+  } else {
+    stage = from.running ? Stage::kRunning : Stage::kWaiting;
+  }
+  if (endless()) {
+    endless_done_ = from.done;
+  } else {
+    remaining = std::max(0.0, job_->samples() - from.done);
+  }
+  outcome.start_s = from.start_s;
+  outcome.run_s = from.run_s;
+  outcome.useful_gpu_s = from.useful_gpu_s;
+  outcome.preemptions = from.preemptions;
+  restart_left_s_ = from.restart_left_s;
+  reading.unread = from.unread;
+  reading.cached_share = from.cached_share;
+  StepPhase();
+  if (!from.running) return;
+  if (job_->dataset >= 0 && cache.capacity() > 0) {
+    if (reading.unread <= 0) reading = cache.Begin(reading.dataset);
+    hit = HitOf(mode, reading.cached_share);
+  }
+  cores = from.cores;
+  source_rate = from.source_rate;
+  SetRate();
+}
+
+JobStart RunningJob::Stop() const {
+  return {.running = stage == Stage::kRunning,
+          .ended = stage == Stage::kDone,
+          .done = received(),
+          .start_s = outcome.start_s,
+          .run_s = outcome.run_s,
+          .useful_gpu_s = outcome.useful_gpu_s,
+          .preemptions = outcome.preemptions,
+          .restart_left_s = restart_left_s_,
+          .unread = reading.unread,
+          .cached_share = reading.cached_share,
+          .cores = cores,
+          .source_rate = source_rate};
+}
+
 double RunningJob::busy_cores() const {
   const Terms own = job_->terms();
   return rate * (pinned() ? std::max(own.miss_cost, own.hit_cost) : CostPerSample(own, hit));
@@ -54,8 +99,9 @@ double RunningJob::NextEvent() const {
 
 void RunningJob::Advance(double dt) {
   remaining -= rate * dt;
+  if (endless()) endless_done_ += rate * dt;
   // Less than a microsecond of work is a rounding error.
-  if (remaining < std::max(1e-11 * job_->samples(), 1e-6 * rate)) remaining = 0;
+  if (!endless() && remaining < std::max(1e-11 * job_->samples(), 1e-6 * rate)) remaining = 0;
   outcome.run_s += dt;
   if (restores()) {
     restart_left_s_ -= dt;

@@ -8,6 +8,7 @@
 #include "simulate/job.h"
 #include "simulate/outcome.h"
 #include "simulate/random.h"
+#include "simulate/start.h"
 
 // One job in the engine, from its arrival to its end.
 namespace headrace::simulate {
@@ -34,6 +35,16 @@ class RunningJob {
   [[nodiscard]] double useful_gpus() const { return job_->gpus * rate / full_rate_; }
   // Cores that compute.
   [[nodiscard]] double busy_cores() const;
+
+  // Goes on from there, with what the cache holds now.
+  void Resume(const JobStart& from, const CacheModel& cache, CacheMode mode);
+  [[nodiscard]] JobStart Stop() const;
+  // Samples so far.
+  [[nodiscard]] double received() const {
+    return endless() ? endless_done_ : job_->samples() - remaining;
+  }
+  // Nobody knows how many samples it will take.
+  [[nodiscard]] bool endless() const { return remaining == coordinator::kUnlimited; }
 
   // Sets the samples/s that follow from what is granted.
   void SetRate() {
@@ -83,7 +94,8 @@ class RunningJob {
   coordinator::Terms terms_;
   std::size_t next_ramp_ = 0;
   double restart_left_s_ = 0;
-  bool restarted_ = false;  // a restart has ended, and StepPhase has not said so yet
+  double endless_done_ = 0;  // samples, of an endless job
+  bool restarted_ = false;   // a restart has ended, and StepPhase has not said so yet
   coordinator::Controller controller_;
 };
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "coordinator/policy/core/divide.h"
@@ -118,6 +122,84 @@ TEST_P(PolicyContract, KeepsEveryLimitAndStarvesNobody) {
       EXPECT_LE(a.dataset_bytes[d], s.datasets[d].bytes * kSlack);
     }
   }
+}
+
+// What a policy says of a grant is true: the limit that it names is reached, and the rival is there.
+TEST_P(PolicyContract, SaysWhyAJobHasNoMore) {
+  constexpr double kAll = 1 - 1e-6;
+  std::map<GrantLimit, int> seen;
+  int rivals = 0;
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const Snapshot s = RandomSnapshot(rng);
+    const Allocation a = policy().Decide(s);
+    Resources used{0, 0, 0, 0};
+    std::vector<Resources> of_tenants(s.tenants.size(), used);
+    std::int32_t highest = std::numeric_limits<std::int32_t>::min();
+    std::set<std::int32_t> classes;
+    for (std::size_t i = 0; i < s.jobs.size(); ++i) {
+      if (!a.jobs[i].admitted) continue;
+      highest = std::max(highest, s.jobs[i].priority);
+      classes.insert(s.jobs[i].priority);
+      for (Resources* sum : {&used, &of_tenants[static_cast<std::size_t>(s.jobs[i].tenant)]}) {
+        sum->cores += a.jobs[i].cores;
+        sum->source_rate += a.jobs[i].source_rate;
+      }
+    }
+    for (std::size_t i = 0; i < s.jobs.size(); ++i) {
+      const JobView& job = s.jobs[i];
+      const GrantWhy& why = a.jobs[i].why;
+      if (!a.jobs[i].admitted) {
+        EXPECT_EQ(why, GrantWhy{});
+        continue;
+      }
+      ++seen[why.limit];
+      EXPECT_EQ(why.cores, a.jobs[i].cores);
+      EXPECT_GE(why.wanted, why.cores);
+      const auto t = static_cast<std::size_t>(job.tenant);
+      const Resources& quota = s.tenants[t].quota;
+      // What is kept for a lower class may be of no use to it, where it lacks something else.
+      const bool kept = classes.size() > 1;
+      switch (why.limit) {
+        case GrantLimit::kEnough:
+          EXPECT_GE(why.cores, why.wanted * kAll - 1e-9);
+          EXPECT_FALSE(why.rival.valid());
+          break;
+        case GrantLimit::kPriority:
+          EXPECT_LT(job.priority, highest);
+          break;
+        case GrantLimit::kQuota:
+          EXPECT_TRUE(kept || of_tenants[t].cores >= quota.cores * kAll - 1e-9 ||
+                      of_tenants[t].source_rate >= quota.source_rate * kAll - 1e-3);
+          break;
+        case GrantLimit::kSource:
+          EXPECT_TRUE(kept || used.source_rate >= s.supply.source_rate * kAll - 1e-3);
+          break;
+        case GrantLimit::kCores:
+          EXPECT_TRUE(kept || used.cores >= s.supply.cores * kAll - 1e-9);
+          break;
+      }
+      if (!why.rival.valid()) continue;
+      ++rivals;
+      const auto rival = std::ranges::find(s.jobs, why.rival, &JobView::job) - s.jobs.begin();
+      ASSERT_LT(rival, std::ssize(s.jobs));
+      EXPECT_NE(why.rival, job.job);
+      EXPECT_EQ(why.rival_cores, a.jobs[static_cast<std::size_t>(rival)].cores);
+      if (why.limit == GrantLimit::kCores && !kept) {
+        const JobView& other = s.jobs[static_cast<std::size_t>(rival)];
+        EXPECT_GT(why.rival_cores / WeightOf(s, other), why.cores / WeightOf(s, job));
+      }
+      if (why.limit == GrantLimit::kQuota) {
+        EXPECT_EQ(s.jobs[static_cast<std::size_t>(rival)].tenant, job.tenant);
+      }
+      if (why.limit == GrantLimit::kPriority) {
+        EXPECT_EQ(s.jobs[static_cast<std::size_t>(rival)].priority, highest);
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), 5U) << "of all kinds";
+  EXPECT_GT(rivals, 1000);
 }
 
 TEST_P(PolicyContract, IsAPureFunction) {

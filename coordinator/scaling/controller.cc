@@ -33,6 +33,7 @@ void Controller::Gather(const Sample& period, const Terms& measured) {
   sums.cores_wait_s += period.cores_wait_s;
   sums.granted_cores += period.granted_cores;
   sums.used_cores += period.used_cores;
+  sums.queued += period.queued;
   sums.batches += period.batches;
   if (period.samples > 0) sums.hit = period.hit;
   sums.buffer = period.buffer;
@@ -65,6 +66,7 @@ Move Controller::Observe(const Sample& period, const Terms& measured) {
   Sample mean = point.sums;
   mean.granted_cores /= point.periods;
   mean.used_cores /= point.periods;
+  mean.queued /= point.periods;
   Terms terms = point.costs;
   terms.ready_rate = mean.samples / mean.step_s;
   terms.hit_cost /= mean.samples;
@@ -150,7 +152,7 @@ Move Controller::Decide(const Sample& point) {
   const double wait = point.wait_s / time;
   const double cores_wait = point.cores_wait_s / time;
   use_.Add(point.used_cores, point.granted_cores, cores_wait > options_.wait_high,
-           wait - cores_wait > options_.wait_high);
+           wait - cores_wait > options_.wait_high, point.queued);
   const double last = CoresFor(window_.last().terms, window_.last().rate(), point.hit) * trim_;
   const bool in_full = point.granted_cores >= kInFull * demand_.cores;
   provided_ = in_full ? provided_ + 1 : 0;

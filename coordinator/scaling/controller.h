@@ -52,6 +52,7 @@ struct Sample {
   double used_cores = 0;        // that computed for it, as workers measured; 0: not known
   double buffer = 0;            // samples that may be ready before the trainer asks for them
   double ready = 0;             // samples that were ready at the end of the period
+  double queued = 0;            // part of its workers' reports with samples of it that wait, 0..1
 };
 
 struct Demand {

@@ -204,10 +204,12 @@ Move JobMeter::EndPeriod(double granted_cores, double seconds) {
   // Without a batch that was counted the client is too old to say.
   if (period_.batches > 0) sample.batches = period_.batches;
   if (seconds_ > 0 && !first) sample.used_cores = used_ / seconds_;
+  if (reports_ > 0) sample.queued = static_cast<double>(queued_) / reports_;
   sample.buffer = buffer_;
   sample.ready = ready_;
   period_ = {};
   used_ = seconds_ = 0;
+  reports_ = queued_ = 0;
   reported_ = false;
   return controller_.Observe(sample, measured_);
 }

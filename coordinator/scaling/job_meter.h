@@ -44,6 +44,11 @@ class JobMeter {
     used_ += seconds;
     all_used_ += seconds;
   }
+  // Says whether samples of the job wait for a thread of a worker. Called once for each heartbeat of each of them.
+  void ReportQueued(bool queued) {
+    ++reports_;
+    queued_ += queued ? 1 : 0;
+  }
   // Ends the period; the controller decides. `granted_cores`: in force during the period of so many
   // `seconds`. A period without reports changes nothing.
   Move EndPeriod(double granted_cores, double seconds = 1);
@@ -81,6 +86,7 @@ class JobMeter {
   Totals period_;                  // so far; goes on until a sample was delivered
   double limited_ = 0;             // seconds, since the last period's end
   double used_ = 0, seconds_ = 0;  // CPU time, and time, of period_
+  int reports_ = 0, queued_ = 0;   // of workers in period_; those with queued samples
   double buffer_ = 0, ready_ = 0;  // samples, of the sessions with samples in the last report
   double received_ = 0;
   Totals all_;                             // since the job began

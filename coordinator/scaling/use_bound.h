@@ -15,8 +15,10 @@ class UseBound {
   static constexpr double kAllUsed = 8;       // if it uses what it has, and waits
 
   // `used`, `granted`: cores, means over a point; `used` <= 0: not known. `lacks`: the trainer waits for
-  // cores. `other`: it waits for something else, which explains idle ones.
-  void Add(double used, double granted, bool lacks, bool other);
+  // cores. `other`: it waits for something else, which explains idle ones. `queued`: part of its workers'
+  // reports, 0..1, in which samples of it waited for a thread. Then it is the workers that have not used its cores:
+  // their hosts are too busy.
+  void Add(double used, double granted, bool lacks, bool other, double queued = 0);
   // Cores; kUnlimited: nothing speaks against the client.
   [[nodiscard]] double Most() const;
   // Whether all points that count are there.
@@ -26,6 +28,7 @@ class UseBound {
   struct Point {
     double used, granted;
     bool lacks, other;
+    double queued;
   };
   std::deque<Point> points_;  // the newest last
 };

@@ -30,6 +30,20 @@ TEST(UseBound, WhatIsNotKnownOrExplainedSpeaksAgainstNobody) {
   }
 }
 
+// A worker whose host is busy uses little of what it was granted for anybody. Samples that wait there say so.
+TEST(UseBound, WhatWaitsForAThreadWasNotLeftIdle) {
+  UseBound bound;
+  for (int i = 0; i < 5; ++i) bound.Add(0.01, 0.1, true, false, 1);
+  EXPECT_NEAR(bound.Most(), 0.8, 1e-12);
+  // Now and then there are some in any queue; and who does not wait lacks nothing.
+  bound = {};
+  for (int i = 0; i < 20; ++i) bound.Add(0.01, 0.1, true, false, i % 3 == 0 ? 1 : 0);
+  EXPECT_NEAR(bound.Most(), 0.02, 1e-12);
+  bound = {};
+  for (int i = 0; i < 20; ++i) bound.Add(0.01, 0.1, false, false, 1);
+  EXPECT_NEAR(bound.Most(), 0.02, 1e-12);
+}
+
 // Two reports in one period, and none in the next.
 TEST(UseBound, ReportsOutOfStepAreEvenedOut) {
   UseBound bound;

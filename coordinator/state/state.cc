@@ -372,6 +372,9 @@ Status State::On(const ReportWorker& update) {
     if (usage.cpu_ns > before->second->cpu_ns) {
       job->meter.ReportUsed(static_cast<double>(usage.cpu_ns - before->second->cpu_ns) * 1e-9);
     }
+    if (job->leases.contains(update.report.worker)) {
+      job->meter.ReportQueued(usage.queued_samples > 0);
+    }
     if (usage.limited_ns <= before->second->limited_ns) continue;
     job->meter.ReportLimited(static_cast<double>(usage.limited_ns - before->second->limited_ns) *
                              1e-9);
@@ -417,6 +420,14 @@ Status State::On(const SetGrants& update) {
   job->grants = update.grants;
   for (const auto& [id, grant] : job->grants) workers_[id].granted.insert(update.job);
   job->waits_for = update.reason;
+  return Status::Ok();
+}
+
+Status State::On(const ExplainGrants& update) {
+  for (const auto& [id, why] : update.jobs) {
+    if (!Find(jobs_, id)) return Contradiction(Text(id) + " is unknown");
+  }
+  for (const auto& [id, why] : update.jobs) Find(jobs_, id)->why = why;
   return Status::Ok();
 }
 

@@ -63,6 +63,7 @@ struct Job {
   // Those on `leases`, and those of cache alone, without cores.
   std::map<WorkerId, wire::JobGrant> grants;
   std::string waits_for;  // why it is not admitted; empty: it is
+  GrantWhy why;           // if it is admitted
 
   [[nodiscard]] double granted_cores() const;
   [[nodiscard]] std::int32_t priority() const { return ordered_priority.value_or(spec.priority); }
@@ -170,6 +171,7 @@ class State {
   Status On(const ReportWorker& update);
   Status On(const EndPeriod& update);
   Status On(const SetGrants& update);
+  Status On(const ExplainGrants& update);
   Status On(const SuspectWorker& update);
   Status On(const SettleWorkerCpu& update);
   Status On(const RestartClocks& update);

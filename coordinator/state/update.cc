@@ -26,6 +26,7 @@ struct Durability {
   bool operator()(const ReportWorker&) { return false; }
   bool operator()(const EndPeriod&) { return false; }
   bool operator()(const SetGrants&) { return false; }
+  bool operator()(const ExplainGrants&) { return false; }
   bool operator()(const SuspectWorker&) { return false; }
   bool operator()(const SettleWorkerCpu&) { return false; }
   bool operator()(const RestartClocks&) { return false; }

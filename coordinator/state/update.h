@@ -4,11 +4,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "coordinator/policy/core/grant_why.h"
 #include "schemas/wire/control.h"
 
 // Every change to the coordinator's State, as plain data. The durable changes are the journal's
@@ -181,6 +183,10 @@ struct SetGrants {
   std::map<WorkerId, wire::JobGrant> grants;
   std::string reason;  // empty: admitted
 };
+// Says why jobs have what they have, by the last plan.
+struct ExplainGrants {
+  std::vector<std::pair<JobId, GrantWhy>> jobs;  // those for whom something is new
+};
 struct SuspectWorker {
   WorkerId worker;
   SteadyTime at;
@@ -224,9 +230,9 @@ struct RestartClocks {
 using Update =
     std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSession, RemoveSession, AddWorker,
                  MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker, SetLeases, SetCounters,
-                 SeeConsumer, SeeWorker, ReportWorker, EndPeriod, SetGrants, SuspectWorker,
-                 SettleWorkerCpu, RestartClocks, HoldBack, ForgetHeldBack, AskForRoom,
-                 CountSlowDrain, RememberDataset, PinDataset, UnpinDataset, WarmDataset,
+                 SeeConsumer, SeeWorker, ReportWorker, EndPeriod, SetGrants, ExplainGrants,
+                 SuspectWorker, SettleWorkerCpu, RestartClocks, HoldBack, ForgetHeldBack,
+                 AskForRoom, CountSlowDrain, RememberDataset, PinDataset, UnpinDataset, WarmDataset,
                  DropDataset, SetFillRates, RememberJob, OrderJob>;
 
 // Says whether the journal keeps the update.

@@ -11,6 +11,7 @@
 #include "base/metric.h"
 #include "base/result.h"
 #include "schemas/wire/datasets.h"
+#include "schemas/wire/decisions.h"
 #include "schemas/wire/tiers.h"
 
 // Control-plane messages, as in schemas/fbs/control.fbs.in. This file is long because it has all of them.
@@ -363,6 +364,8 @@ struct JobStatus {
   std::uint32_t bad_known = 0;  // how many there are; an older coordinator says 0, and all of them
   std::int64_t remaining_samples = -1;  // that its trainer will still take; -1: not known
   JobTotals totals;
+  JobNeed need;
+  GrantReason why;
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = JobStatus;
@@ -390,6 +393,7 @@ struct ClusterStatus {
   std::vector<WorkerStatus> workers;
   std::vector<DatasetStatus> datasets;
   std::vector<EndedJob> ended;  // if StatusQuery says so: the last one first
+  PolicyRules rules;
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = ClusterStatus;

@@ -135,6 +135,14 @@ JobTotals Read(Reader& r, const fb::JobTotals* totals);
 Offset<fb::EndedJob> Write(Builder& b, const EndedJob& v);
 EndedJob Read(Reader& r, const fb::EndedJob* v);
 
+// What the coordinator decides by, and why (convert_decisions.cc).
+Offset<fb::JobNeed> Write(Builder& b, const JobNeed& v);
+JobNeed Read(Reader& r, const fb::JobNeed* v);
+Offset<fb::GrantReason> Write(Builder& b, const GrantReason& v);
+GrantReason Read(Reader& r, const fb::GrantReason* v);
+Offset<fb::PolicyRules> Write(Builder& b, const PolicyRules& v);
+PolicyRules Read(Reader& r, const fb::PolicyRules* v);
+
 // Orders about jobs and workers (convert_orders.cc).
 Offset<fb::ClusterOrder> Write(Builder& b, const ClusterOrder& v);
 ClusterOrder Read(Reader& r, const fb::ClusterOrder* v);

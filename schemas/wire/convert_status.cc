@@ -212,6 +212,10 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   const auto bad = WriteAll(b, v.bad);
   Offset<fb::JobTotals> totals;
   if (v.totals != JobTotals{}) totals = Write(b, v.totals);
+  Offset<fb::JobNeed> need;
+  if (v.need != JobNeed{}) need = Write(b, v.need);
+  Offset<fb::GrantReason> why;
+  if (v.why != GrantReason{}) why = Write(b, v.why);
   fb::JobStatusBuilder table(b);
   table.add_job(v.job.value);
   table.add_name(name);
@@ -232,6 +236,8 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   table.add_bad_known(v.bad_known);
   table.add_remaining_samples(v.remaining_samples);
   if (!totals.IsNull()) table.add_totals(totals);
+  if (!need.IsNull()) table.add_need(need);
+  if (!why.IsNull()) table.add_why(why);
   return table.Finish();
 }
 
@@ -257,6 +263,8 @@ JobStatus Read(Reader& r, const fb::JobStatus* job) {
   out.bad_known = v.bad_known();
   out.remaining_samples = std::max<std::int64_t>(-1, v.remaining_samples());
   out.totals = Read(r, v.totals());
+  out.need = Read(r, v.need());
+  out.why = Read(r, v.why());
   return out;
 }
 
@@ -344,6 +352,8 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   if (!v.ended.empty()) {
     ended = WriteTables(b, v.ended, [&b](const EndedJob& each) { return Write(b, each); });
   }
+  Offset<fb::PolicyRules> rules;
+  if (v.rules != PolicyRules{}) rules = Write(b, v.rules);
   fb::ClusterStatusBuilder table(b);
   table.add_request(v.request);
   table.add_status(status);
@@ -354,6 +364,7 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   table.add_workers(workers);
   table.add_datasets(datasets);
   if (!v.ended.empty()) table.add_ended(ended);
+  if (!rules.IsNull()) table.add_rules(rules);
   return table.Finish();
 }
 
@@ -365,6 +376,7 @@ ClusterStatus Read(Reader& r, const fb::ClusterStatus* status) {
   out.version = r.Text(v.version());
   out.wall_ms = v.wall_ms();
   HEADRACE_CLUSTER_METRICS(HEADRACE_READ_METRIC);
+  out.rules = Read(r, v.rules());
   if (v.jobs() != nullptr) {
     for (const fb::JobStatus* job : *v.jobs()) out.jobs.push_back(Read(r, job));
   }

@@ -135,6 +135,10 @@ JobStatus RandomBody::Job() {
   out.bad_known = Number32();
   out.remaining_samples = Coin() ? -1 : Count();
   Measure(out.totals);
+  if (Coin()) out.need = {12.5, 0.001, 0.02, 1e5, 0.25};
+  if (Coin()) {
+    out.why = {Text(), 0.5, 2, 1.5, 0.5, AnId<JobId>(), 3, Text()};
+  }
   return out;
 }
 
@@ -366,6 +370,10 @@ Body RandomBody::MakeControl(std::size_t index) {
   out.version = Text();
   out.wall_ms = Signed();
   Measure(out);
+  if (Coin()) {
+    out.rules = {Text(), 1e9, 0.25, Coin(),
+                 Some([this] { return TenantRules{Text(), 2, 8, 16, 1e12, 1e8}; })};
+  }
   out.jobs = Some([this] { return Job(); });
   out.workers = Some([this] {
     return WorkerStatus{.info = Worker(),

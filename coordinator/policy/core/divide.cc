@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "coordinator/policy/core/explain.h"
 #include "coordinator/policy/core/fill_cache.h"
 
 namespace headrace::coordinator {
@@ -214,7 +215,8 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
     result.dataset_bytes = KeepNearby(snapshot, readers, std::move(result.dataset_bytes));
   }
   const HitShares hits = PresentHits(snapshot, result.dataset_bytes);
-  const Rates rates = divide(snapshot, hits).rates;
+  const Division division = divide(snapshot, hits);
+  const Rates& rates = division.rates;
   std::vector<Grant> grants(snapshot.jobs.size());
   for (std::size_t k = 0; k < grants.size(); ++k) {
     grants[k].admitted = true;
@@ -224,6 +226,7 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
   }
   SpreadCores(snapshot, grants);
   SpreadSource(snapshot, grants);
+  Explain(snapshot, hits.now, division, grants);
   for (std::size_t k = 0; k < grants.size(); ++k) result.jobs[positions[k]] = std::move(grants[k]);
   return result;
 }

@@ -128,7 +128,7 @@ double MostOfShare(const JobView& job, double hit, const FairShare& share) {
 
 double PourRates(const Snapshot& snapshot, std::span<const double> hits,
                  std::span<const std::size_t> members, std::span<const double> weights,
-                 Budget& budget, Rates& rates) {
+                 Budget& budget, Division& division) {
   std::vector<double> limits = {budget.supply.cores, budget.supply.source_rate};
   for (const Resources& quota : budget.quotas) {
     limits.push_back(quota.cores);
@@ -141,15 +141,18 @@ double PourRates(const Snapshot& snapshot, std::span<const double> hits,
     const JobView& job = snapshot.jobs[i];
     const double cores = CostPerSample(job.terms, hits[i]);
     const double source = SourceBytesPerSample(job.terms, hits[i]);
-    const std::int32_t own = 2 + 2 * job.tenant;
-    flows.push_back({AskedRate(job, hits[i]) - rates[i],
+    flows.push_back({AskedRate(job, hits[i]) - division.rates[i],
                      weights[k],
-                     {{{0, cores}, {1, source}, {own, cores}, {own + 1, source}}}});
+                     {{{LimitOf(LimitOn::kCores), cores},
+                       {LimitOf(LimitOn::kSource), source},
+                       {LimitOf(LimitOn::kCores, job.tenant), cores},
+                       {LimitOf(LimitOn::kSource, job.tenant), source}}}});
   }
   const Poured poured = Pour(flows, limits);
   for (std::size_t k = 0; k < members.size(); ++k) {
     const std::size_t i = members[k];
-    rates[i] += poured.amounts[k];
+    division.rates[i] += poured.amounts[k];
+    division.stopped[i] = poured.stopped[k];
     budget.Take(snapshot.jobs[i], hits[i], poured.amounts[k]);
   }
   return poured.level;
@@ -163,6 +166,7 @@ Division DivideByPriority(const Snapshot& snapshot, std::span<const double> hits
   }
   Division division;
   division.rates.assign(snapshot.jobs.size(), 0);
+  division.stopped.assign(snapshot.jobs.size(), -1);
   Budget rest(snapshot);  // after the least of lower classes and the rates of higher ones
   std::vector<double> least;
   const auto take_least = [&](std::span<const std::size_t> members, double sign) {
@@ -178,7 +182,7 @@ Division DivideByPriority(const Snapshot& snapshot, std::span<const double> hits
   }
   for (auto at = classes.begin(); at != classes.end(); ++at) {
     if (at != classes.begin()) take_least(at->second, -1);
-    const double objective = rule(at->second, rest, division.rates);
+    const double objective = rule(at->second, rest, division);
     if (at == classes.begin()) division.objective = objective;
   }
   return division;

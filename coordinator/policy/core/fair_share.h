@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -72,21 +73,34 @@ struct Need {
 // without limit.
 [[nodiscard]] double MostOfShare(const JobView& job, double hit, const FairShare& share);
 
+// Samples/s for each job of a snapshot, and why they are no more.
+struct Division {
+  Rates rates;
+  double objective = 0;  // of the highest class; larger is better
+  // By job. The limit at which its rate stopped rising, as LimitOf says; -1: it has what it asks for.
+  std::vector<std::int32_t> stopped;
+  // By job: what the rule likes in it; a job that is liked more rises faster. Empty: all are equal.
+  std::vector<double> preference;
+  double floor = 0;  // part of a fair share that was sure
+};
+// Numbers of limits: of cores and of bandwidth, of the supply (tenant -1) or of a tenant's quota.
+enum class LimitOn : std::uint8_t { kCores, kSource };
+[[nodiscard]] constexpr std::int32_t LimitOf(LimitOn what, std::int32_t tenant = -1) {
+  return 2 * (tenant + 1) + (what == LimitOn::kSource ? 1 : 0);
+}
+
 // Raises the rates of `members`, together, in proportion to `weights`, until each has what it asks for or
-// something that it needs is used up; takes what that needs from the budget. Returns the level at which
-// the first job had to stop short, its rise over its weight; kUnlimited: none had to.
+// something that it needs is used up; takes what that needs from the budget. Writes Division::rates and
+// ::stopped. Returns the level at which the first job had to stop short, its rise over its weight;
+// kUnlimited: none had to.
 double PourRates(const Snapshot& snapshot, std::span<const double> hits,
                  std::span<const std::size_t> members, std::span<const double> weights,
-                 Budget& budget, Rates& rates);
+                 Budget& budget, Division& division);
 
 // Divides a budget between the jobs at `members`, which are of one class of priority: writes their rates,
 // 0 before, and takes what they need. Returns the objective of the policy for these jobs.
 using ClassRule =
-    std::function<double(std::span<const std::size_t> members, Budget& budget, Rates& rates)>;
-struct Division {
-  Rates rates;
-  double objective = 0;  // of the highest class; larger is better
-};
+    std::function<double(std::span<const std::size_t> members, Budget& budget, Division& division)>;
 // The work for a class grows with its own jobs, because there may be as many priorities as jobs.
 [[nodiscard]] Division DivideByPriority(const Snapshot& snapshot, std::span<const double> hits,
                                         const ClassRule& rule);

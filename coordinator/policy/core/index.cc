@@ -50,7 +50,7 @@ std::vector<double> WorthAt(const Snapshot& snapshot, const HitShares& hits, con
 Division DivideByIndex(const Snapshot& snapshot, std::span<const double> hits,
                        std::span<const double> index, double floor) {
   floor = snapshot.floor.value_or(floor);
-  const auto rule = [&](std::span<const std::size_t> members, Budget& budget, Rates& rates) {
+  const auto rule = [&](std::span<const std::size_t> members, Budget& budget, Division& division) {
     const std::vector<FairShare> shares = FairShares(snapshot, hits, members, budget);
     double greatest = -kUnlimited;
     for (const std::size_t i : members) greatest = std::max(greatest, index[i]);
@@ -59,16 +59,18 @@ Division DivideByIndex(const Snapshot& snapshot, std::span<const double> hits,
     for (std::size_t k = 0; k < members.size(); ++k) {
       const std::size_t i = members[k];
       const JobView& job = snapshot.jobs[i];
-      rates[i] = RateOfShare(job, hits[i], shares[k], floor);
-      budget.Take(job, hits[i], rates[i]);
+      division.rates[i] = RateOfShare(job, hits[i], shares[k], floor);
+      budget.Take(job, hits[i], division.rates[i]);
       const double apart = std::min(kMostApart, kSharpness * (greatest - index[i]));
       weights.push_back(MostOfShare(job, hits[i], shares[k]) * std::exp(-apart));
     }
-    PourRates(snapshot, hits, members, weights, budget, rates);
+    PourRates(snapshot, hits, members, weights, budget, division);
     return 0.0;
   };
   Division division = DivideByPriority(snapshot, hits, rule);
   division.objective = BusyGpus(snapshot, division.rates);
+  division.preference.assign(index.begin(), index.end());
+  division.floor = floor;
   return division;
 }
 

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
 #include "coordinator/estimate/hit_share.h"
+#include "coordinator/policy/core/grant_why.h"
 
 // Decides who gets how much. A policy divides cores, cache and bandwidth of the source (and, in the
 // simulator, GPUs) between all jobs together. Placement (coordinator/placement) then finds the
@@ -88,6 +89,7 @@ struct Grant {
   double source_rate = 0;  // bytes/s; kUnlimited where the supply is
   double rate = 0;         // samples/s that the estimator expects
   std::string reason;      // why it is not admitted, for people
+  GrantWhy why = {};       // if it is
 };
 struct Allocation {
   std::vector<Grant> jobs;            // in the order of Snapshot::jobs
@@ -101,6 +103,8 @@ class Policy {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // One line for `--help` and the documentation.
   [[nodiscard]] virtual std::string_view summary() const = 0;
+  // For people, what a job has that the policy prefers: completes "it has more, because ...".
+  [[nodiscard]] virtual std::string_view preference() const { return "the policy prefers it"; }
   // Gives the same allocation for the same snapshot. Every allocation holds to this:
   // - it exceeds no resource of the supply, no tenant's quota and no job's most_cores;
   // - jobs that are not admitted get nothing, and have a reason;

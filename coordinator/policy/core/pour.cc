@@ -14,6 +14,7 @@ class Pouring {
   Pouring(std::span<const Flow> flows, std::span<const double> limits)
       : flows_(flows), left_(limits.begin(), limits.end()), members_(limits.size()) {
     result_.amounts.assign(flows.size(), 0);
+    result_.stopped.assign(flows.size(), -1);
     result_.level = kUnlimited;
     full_at_.reserve(flows.size());
     std::vector<std::uint32_t> order;
@@ -22,6 +23,7 @@ class Pouring {
       const bool takes = flow.most > 0 && flow.weight > 0;
       full_at_.push_back(takes ? flow.most / flow.weight : 0);
       if (takes) order.push_back(static_cast<std::uint32_t>(i));
+      if (!takes && flow.most > 0) result_.stopped[i] = Scarcest(flow);
     }
     std::ranges::sort(order, [&](auto a, auto b) { return full_at_[a] < full_at_[b]; });
     for (const std::uint32_t i : order) {
@@ -58,6 +60,17 @@ class Pouring {
     std::uint32_t flow;
     double each;
   };
+  // The limit of which there is least for the flow; -1: it uses none.
+  [[nodiscard]] std::int32_t Scarcest(const Flow& flow) const {
+    std::int32_t scarcest = -1;
+    double least = kUnlimited;
+    for (const Flow::Use& use : flow.uses) {
+      if (use.each <= 0 || left_[Limit(use)] / use.each >= least) continue;
+      least = left_[Limit(use)] / use.each;
+      scarcest = use.limit;
+    }
+    return scarcest;
+  }
   static std::size_t Limit(const Flow::Use& use) { return static_cast<std::size_t>(use.limit); }
 
   // The level at which what still flows reaches the limit; kUnlimited: all of it fits.
@@ -88,6 +101,7 @@ class Pouring {
       flowing_[member.flow] = false;
       double& amount = result_.amounts[member.flow];
       amount = std::min(flow.most, flow.weight * level);
+      if (amount < flow.most) result_.stopped[member.flow] = static_cast<std::int32_t>(limit);
       if (amount < flow.most && level > 0) result_.level = std::min(result_.level, level);
       for (const Flow::Use& use : flow.uses) {
         if (use.each <= 0) continue;

@@ -26,6 +26,9 @@ struct Poured {
   std::vector<double> amounts;  // in the order of the flows
   // The lowest level above 0 at which a flow had to stop short of its most; kUnlimited: none had to.
   double level = 0;
+  // In the order of the flows: the limit at which it stopped short of its most; -1: it did not. Of one that
+  // takes nothing: the limit of which there is least for it.
+  std::vector<std::int32_t> stopped;
 };
 
 // The limits that are infinite never bind. Pure. O(flows * (log flows + limits)) at worst; O(flows * log

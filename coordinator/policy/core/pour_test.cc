@@ -24,6 +24,7 @@ TEST(Pour, InProportionToWeightsUntilFull) {
   EXPECT_DOUBLE_EQ(poured.amounts[1], 6);
   EXPECT_DOUBLE_EQ(poured.amounts[2], 1);
   EXPECT_DOUBLE_EQ(poured.level, 2);
+  EXPECT_EQ(poured.stopped, (std::vector<std::int32_t>{0, 0, -1}));
 }
 
 TEST(Pour, WhoDoesNotNeedWhatIsUsedUpGoesOn) {
@@ -35,6 +36,13 @@ TEST(Pour, WhoDoesNotNeedWhatIsUsedUpGoesOn) {
   EXPECT_DOUBLE_EQ(poured.amounts[1], 5);
 }
 
+TEST(Pour, WhoTakesNothingIsStoppedByWhatThereIsLeastOf) {
+  std::vector<Flow> flows = {Of(10, 0, 0)};
+  flows[0].uses[1] = {1, 1};
+  EXPECT_EQ(Pour(flows, std::vector<double>{2, 0}).stopped[0], 1);
+  EXPECT_EQ(Pour(flows, std::vector<double>{0, 2}).stopped[0], 0);
+}
+
 TEST(Pour, NothingBinds) {
   const std::vector<Flow> flows = {Of(3, 1, 0), Of(4, 0, 0)};
   const std::vector<double> limits = {kUnlimited};
@@ -42,6 +50,7 @@ TEST(Pour, NothingBinds) {
   EXPECT_DOUBLE_EQ(poured.amounts[0], 3);
   EXPECT_DOUBLE_EQ(poured.amounts[1], 0);
   EXPECT_TRUE(std::isinf(poured.level));
+  EXPECT_EQ(poured.stopped, (std::vector<std::int32_t>{-1, -1}));
 }
 
 // Weights that are hundreds of orders of magnitude apart are an order, and lose nothing.
@@ -88,7 +97,8 @@ TEST(Pour, IsTheHighestLevelForEverybody) {
     for (std::size_t i = 0; i < flows.size(); ++i) {
       if (poured.amounts[i] >= flows[i].most * (1 - 1e-9)) continue;
       EXPECT_TRUE(std::ranges::any_of(flows[i].uses, [&](const Flow::Use& use) {
-        return use.each > 0 && used[use.limit] >= limits[use.limit] * (1 - 1e-9) &&
+        return use.each > 0 && use.limit == poured.stopped[i] &&
+               used[use.limit] >= limits[use.limit] * (1 - 1e-9) &&
                highest[use.limit] <= level(i) * (1 + 1e-9) + 1e-9;
       }));
     }

@@ -17,6 +17,7 @@ class Fifo final : public Policy {
   [[nodiscard]] std::string_view summary() const override {
     return "each job its fair share; what is left first come, first served";
   }
+  [[nodiscard]] std::string_view preference() const override { return "it came first"; }
   [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
     const auto order = Order(
         snapshot, [](const JobView& a, const JobView& b) { return a.arrival_s < b.arrival_s; });

@@ -19,6 +19,9 @@ class MaxMinFair final : public Policy {
   [[nodiscard]] std::string_view summary() const override {
     return "the worst served job, against its equal share, as well served as can be";
   }
+  [[nodiscard]] std::string_view preference() const override {
+    return "its samples take more cores: all rates rise together";
+  }
   [[nodiscard]] bool preempts() const override { return true; }
 
   [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
@@ -32,14 +35,15 @@ class MaxMinFair final : public Policy {
   static Division Fairest(const Snapshot& snapshot, const HitShares& shares) {
     const std::span<const double> hits = shares.now;
     return DivideByPriority(
-        snapshot, hits, [&](std::span<const std::size_t> members, Budget& budget, Rates& rates) {
+        snapshot, hits,
+        [&](std::span<const std::size_t> members, Budget& budget, Division& division) {
           const Rates bases = Bases(snapshot, members, budget);
-          const double level = PourRates(snapshot, hits, members, bases, budget, rates);
+          const double level = PourRates(snapshot, hits, members, bases, budget, division);
           if (level < kUnlimited) return level;
           // All have what they ask for.
           double most = 0;
           for (std::size_t k = 0; k < members.size(); ++k) {
-            if (bases[k] > 0) most = std::max(most, rates[members[k]] / bases[k]);
+            if (bases[k] > 0) most = std::max(most, division.rates[members[k]] / bases[k]);
           }
           return most;
         });

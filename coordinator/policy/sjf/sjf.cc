@@ -20,6 +20,9 @@ class Sjf final : public Policy {
   [[nodiscard]] std::string_view summary() const override {
     return "GPUs by the shortest remaining time; cores and bandwidth as under utilization";
   }
+  [[nodiscard]] std::string_view preference() const override {
+    return "its GPUs make more of each core, for what they have left to do";
+  }
   [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
     double gpus = snapshot.supply.gpus;
     if (std::isinf(gpus)) {

@@ -16,6 +16,9 @@ class Utilization final : public Policy {
   [[nodiscard]] std::string_view summary() const override {
     return "most GPUs computing: cores and bandwidth go where they free the most GPU time";
   }
+  [[nodiscard]] std::string_view preference() const override {
+    return "its GPUs make more of each core, for what they have left to do";
+  }
   [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
     const auto arrival = Order(
         snapshot, [](const JobView& a, const JobView& b) { return a.arrival_s < b.arrival_s; });
