@@ -214,13 +214,7 @@ class ClusterPlanner {
 
   // Mean cores in a core of those that the job has: what turns its costs, as measured, into a mean core's.
   [[nodiscard]] double SpeedOf(const Job& job) const {
-    if (speeds_.empty()) return 1;
-    double own = 0, mean = 0;
-    for (const auto& [id, grant] : job.grants) {
-      own += grant.millicores;
-      mean += grant.millicores * SpeedOf(id);
-    }
-    return own > 0 ? mean / own : 1;
+    return speeds_.empty() ? 1 : SpeedOfCores(state_, job);
   }
   [[nodiscard]] double SpeedOf(WorkerId id) const {
     if (speeds_.empty()) return 1;

@@ -77,9 +77,10 @@ wire::JobStatus Describe(const PlanRules& rules, const State& state, const Job& 
   }
   status.totals = job.meter.totals();
   if (const Demand& demand = job.meter.demand(); demand.known) {
+    const double speed = SpeedOfCores(state, job);
     status.need = {.ready_rate = demand.terms.ready_rate,
-                   .hit_cost = demand.terms.hit_cost,
-                   .miss_cost = demand.terms.miss_cost,
+                   .hit_cost = speed * demand.terms.hit_cost,
+                   .miss_cost = speed * demand.terms.miss_cost,
                    .miss_bytes = demand.terms.miss_bytes,
                    .hit_share = job.meter.hit()};
   }

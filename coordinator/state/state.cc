@@ -533,4 +533,13 @@ std::vector<Update> State::Snapshot() const {
   return updates;
 }
 
+double SpeedOfCores(const State& state, const Job& job) {
+  double own = 0, mean = 0;
+  for (const auto& [id, grant] : job.grants) {
+    own += grant.millicores;
+    mean += grant.millicores * state.speeds().Of(id);
+  }
+  return own > 0 ? mean / own : 1;
+}
+
 }  // namespace headrace::coordinator

@@ -208,4 +208,7 @@ class State {
   SteadyTime period_ended_{};
 };
 
+// Mean cores in a core of those that the job has; 1: it has none.
+[[nodiscard]] double SpeedOfCores(const State& state, const Job& job);
+
 }  // namespace headrace::coordinator

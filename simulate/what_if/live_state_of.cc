@@ -150,7 +150,7 @@ void AddWorkers(const wire::ClusterStatus& status, LiveState& state, double& cor
     if (each.state != "ready") continue;
     state.workers.push_back(
         {std::to_string(each.info.worker.value) + " on " + each.info.host.hostname,
-         each.info.usable_cores(), static_cast<double>(each.info.cache_bytes),
+         Sane(each.speed) * each.info.usable_cores(), static_cast<double>(each.info.cache_bytes),
          static_cast<double>(each.info.link_bytes_per_second)});
     cores += state.workers.back().cores;
     state.cluster.cache_bytes += state.workers.back().cache_bytes;
