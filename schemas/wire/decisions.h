@@ -12,8 +12,8 @@ namespace headrace::wire {
 // What a policy is told that a job needs; of one rank.
 struct JobNeed {
   double ready_rate = 0;  // samples/s to provide for; 0: nothing is measured yet
-  double hit_cost = 0;    // core-seconds of a sample that comes from the cache
-  double miss_cost = 0;   // core-seconds of a sample that is read and decoded
+  double hit_cost = 0;    // seconds of a mean core for a sample that comes from the cache
+  double miss_cost = 0;   // seconds of a mean core for a sample that is read and decoded
   double miss_bytes = 0;  // read from the source for a sample that is not cached
   double hit_share = 0;   // of its reads, 0 to 1
   friend bool operator==(const JobNeed&, const JobNeed&) = default;
