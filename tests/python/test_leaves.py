@@ -3,6 +3,7 @@ new result; and whatever may not be kept is not."""
 
 import os
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,23 @@ def test_what_a_program_writes_into_a_result_is_its_own(worker, tmp_path):
     first.resize(10)  # in place: only an array with memory of its own can be
     assert first.flags.owndata and first.base is None and first.flags.writeable
     assert second.tolist() == call(read, path).tolist() == [1, 2, 3]
+
+
+def test_memory_that_the_worker_has_given_up_is_let_go(worker, tmp_path):
+    (tmp_path / "a").write_text("1 2 3")
+    path, read = old(tmp_path / "a"), slow(numbers)
+    worker.lane()
+    call(read, path)
+    lane, mapped, segment = worker.lane(), [], worker.segment
+    worker.segment = lambda number: mapped.append(segment(number)) or mapped[-1]
+    call(read, path)
+    assert read.calls == 1
+    held = [weakref.ref(mapped.pop())]
+    assert held[0]() is not None, "for the next lookup"
+    worker.segments.clear()
+    lane.begin()  # the second batch, which looks again
+    assert held[0]() is None
+    assert call(read, path).tolist() == [1, 2, 3]
 
 
 def test_arguments_and_the_files_ending_name_different_leaves(worker, tmp_path):

@@ -27,6 +27,7 @@ from .object_reads import Door
 T = TypeVar("T")
 
 _COLUMNS = ROW.size // 8
+_NUMBER = 8  # the column of an entry's segment
 _ASKS_AGAIN = 0.5  # seconds; a job that has looked for leaves is given room a second or two later
 
 
@@ -200,6 +201,9 @@ class Leaves:
             view = memoryview(b"")
         self._rows = np.frombuffer(view, np.uint64).reshape(-1, _COLUMNS)
         self._tags = np.ascontiguousarray(self._rows[:, 0])
+        # What the worker has given up is no longer held here either, or it would take memory beyond its quota.
+        there = set(np.unique(self._rows[:, _NUMBER]).tolist())
+        self._segments = {one: self._segments[one] for one in self._segments if one in there}
 
     def _take_counts(self) -> tuple[int, int]:
         hits, misses, self._hits, self._misses = self._hits, self._misses, 0, 0
