@@ -94,6 +94,8 @@ Offset<fb::WorkerRegistered> Write(Builder& b, const WorkerRegistered& v);
 WorkerRegistered Read(Reader& r, const fb::WorkerRegistered* v);
 Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v);
 WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* v);
+Offset<fb::WorkerStatus> Write(Builder& b, const WorkerStatus& v);
+WorkerStatus Read(Reader& r, const fb::WorkerStatus* v);
 Offset<fb::WorkerDirective> Write(Builder& b, const WorkerDirective& v);
 WorkerDirective Read(Reader& r, const fb::WorkerDirective* v);
 Offset<fb::LeaveWorker> Write(Builder& b, const LeaveWorker& v);

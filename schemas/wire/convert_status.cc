@@ -268,25 +268,6 @@ JobStatus Read(Reader& r, const fb::JobStatus* job) {
   return out;
 }
 
-Offset<fb::WorkerStatus> Write(Builder& b, const WorkerStatus& v) {
-  const auto info = wire::Write(b, v.info);
-  const auto state = WriteText(b, v.state);
-  const auto last = wire::Write(b, v.last);
-  const auto reason = WriteText(b, v.reason);
-  const auto slow_for = WriteIds(b, v.slow_for);
-  return fb::CreateWorkerStatus(b, info, state, last, v.silent_ms, reason, slow_for, v.speed);
-}
-
-WorkerStatus Read(Reader& r, const fb::WorkerStatus* v) {
-  return {.info = wire::Read(r, v->info()),
-          .state = r.Text(v->state()),
-          .last = wire::Read(r, v->last()),
-          .silent_ms = v->silent_ms(),
-          .reason = r.Text(v->reason()),
-          .slow_for = r.Ids<JobId>(v->slow_for(), "slow_for"),
-          .speed = r.NotNegative(v->speed(), "speed")};
-}
-
 Offset<fb::DatasetStatus> Write(Builder& b, const DatasetStatus& v) {
   const auto name = WriteText(b, v.name);
   const auto form = WriteText(b, v.form);

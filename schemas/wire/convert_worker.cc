@@ -1,6 +1,6 @@
 #include "schemas/wire/convert_internal.h"
 
-// Workers, as they introduce themselves.
+// Workers, as they introduce themselves, and as people are told of them.
 namespace headrace::wire {
 
 Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
@@ -57,6 +57,25 @@ WorkerRegistered Read(Reader& r, const fb::WorkerRegistered* v) {
           .status = Read(r, v->status()),
           .worker = r.ReadId<WorkerId>(v->worker(), "worker"),
           .heartbeat_ms = v->heartbeat_ms()};
+}
+
+Offset<fb::WorkerStatus> Write(Builder& b, const WorkerStatus& v) {
+  const auto info = Write(b, v.info);
+  const auto state = WriteText(b, v.state);
+  const auto last = Write(b, v.last);
+  const auto reason = WriteText(b, v.reason);
+  const auto slow_for = WriteIds(b, v.slow_for);
+  return fb::CreateWorkerStatus(b, info, state, last, v.silent_ms, reason, slow_for, v.speed);
+}
+
+WorkerStatus Read(Reader& r, const fb::WorkerStatus* v) {
+  return {.info = Read(r, v->info()),
+          .state = r.Text(v->state()),
+          .last = Read(r, v->last()),
+          .silent_ms = v->silent_ms(),
+          .reason = r.Text(v->reason()),
+          .slow_for = r.Ids<JobId>(v->slow_for(), "slow_for"),
+          .speed = r.NotNegative(v->speed(), "speed")};
 }
 
 }  // namespace headrace::wire

@@ -96,7 +96,7 @@ std::vector<Hint> HintsOf(const LiveState& state) {
     snapshot.jobs.push_back(view);
     pinned.push_back(0);
   }
-  const View view{snapshot, state.cluster, {}, {}, pinned, true, 0};
+  const View view{snapshot, state.cluster, {}, {}, pinned};
   std::vector<Hint> hints;
   for (const std::size_t i : OrderOf(view, GpuOrder::kLeastWork)) {
     hints.push_back({i, WorkLeft(view, i)});

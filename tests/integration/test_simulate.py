@@ -5,7 +5,17 @@ import json
 import pytest
 from support.headrace_program import headrace
 
-POLICIES = ("fifo", "sjf", "max_min_fair", "utilization", "fixed", "synergy", "tfdata", "cachew", "pecan")
+POLICIES = (
+    "fifo",
+    "sjf",
+    "max_min_fair",
+    "utilization",
+    "fixed",
+    "synergy",
+    "tfdata",
+    "cachew",
+    "pecan",
+)
 
 
 @pytest.fixture(scope="module")
