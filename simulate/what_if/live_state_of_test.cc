@@ -59,6 +59,14 @@ wire::ClusterStatus TheStatus() {
   return status;
 }
 
+TEST(LiveStateOf, SlowWorkersHaveFewerMeanCores) {
+  wire::ClusterStatus status = TheStatus();
+  status.workers[1].speed = 0.5;
+  const Result<LiveState> made = LiveStateOf(status);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_NEAR(made->cluster.cores(), 4 + 2, 1e-12);
+}
+
 TEST(LiveStateOf, RanksAreOneJobAndWorkersOnePool) {
   const Result<LiveState> made = LiveStateOf(TheStatus());
   ASSERT_TRUE(made.ok()) << made.status().message();
