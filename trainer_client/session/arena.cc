@@ -85,7 +85,7 @@ Result<Slot> Arena::Acquire(std::uint64_t bytes, bool beyond_bound) {
     FreeInherited();
     it = free_.lower_bound(bytes);
   }
-  if (it != free_.end()) {
+  if (it != free_.end() && (beyond_bound || BytesInUse() + it->first <= bound_)) {
     Entry& entry = At(it->second);
     free_.erase(it);
     Move(entry, State::kLent);
@@ -93,6 +93,12 @@ Result<Slot> Arena::Acquire(std::uint64_t bytes, bool beyond_bound) {
   }
   if (!free_.empty()) RetireSmallest();
   return MakeSlot(SizeClass(bytes), beyond_bound);
+}
+
+std::uint64_t Arena::BytesInUse() const {
+  std::uint64_t bytes = counts_.bytes;
+  for (const auto& [size, slot] : free_) bytes -= size;
+  return bytes;
 }
 
 Result<Slot> Arena::MakeSlot(std::uint64_t bytes, bool beyond_bound) {

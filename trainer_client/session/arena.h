@@ -64,8 +64,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
   // Returns a free slot of at least `bytes`, and makes one if there is none. kResourceExhausted:
   // beyond the arena's bound, or the machine has no such memory now; the message names the remedy.
-  // `beyond_bound`: may go beyond the bound once. The batch that is next in order needs it when
-  // later batches, which cannot be delivered before it, have all the memory.
+  // `beyond_bound`: may go beyond the bound. The batch that is next in order needs it when later batches, which
+  // cannot be delivered before it, have all the memory. What is free beyond the bound is for such batches alone.
   Result<Slot> Acquire(std::uint64_t bytes, bool beyond_bound = false);
   [[nodiscard]] MutableByteSpan Memory(const Slot& slot);
   void Quarantine(SlotId slot);
@@ -103,6 +103,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   };
   Arena() = default;
   Result<Slot> MakeSlot(std::uint64_t bytes, bool beyond_bound);
+  [[nodiscard]] std::uint64_t BytesInUse() const;
   void RetireSmallest();
   void FreeInherited();
   [[nodiscard]] Entry& At(SlotId slot) { return slots_[static_cast<std::size_t>(slot.value)]; }

@@ -62,6 +62,11 @@ class BatchMailbox {
     const std::scoped_lock lock(mutex_);
     return buffer_.HasNext();
   }
+  // Whether the batch could be taken now, were it there.
+  [[nodiscard]] bool Wants(std::int64_t batch) const {
+    const std::scoped_lock lock(mutex_);
+    return buffer_.Wants(batch);
+  }
   // The number of batches that are made and not taken.
   [[nodiscard]] std::size_t ready() const {
     const std::scoped_lock lock(mutex_);

@@ -9,8 +9,8 @@
 
 namespace headrace::client {
 
-Status BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
-  const std::optional<Slot> slot = parts_.loans.Acquire(send.slot_bytes, coming);
+Status BatchRequests::Send(const Dispatcher::Send& send, bool coming, bool next) {
+  const std::optional<Slot> slot = parts_.loans.Acquire(send.slot_bytes, coming, next);
   if (!slot) return ResourceExhausted("no slot is free");
   WorkerLink* link = parts_.workers.Find(send.worker);
   const PlannedBatch* planned = parts_.book.Find(send.ticket);

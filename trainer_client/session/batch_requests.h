@@ -37,9 +37,9 @@ class BatchRequests {
 
   void Begin(std::uint64_t base_seed) { base_seed_ = base_seed; }
   // Sends one request. kResourceExhausted: there is no slot. kInvalidArgument: the request is larger
-  // than a message may be. Others: the worker's queue is full, or it is gone. `coming`: as in
+  // than a message may be. Others: the worker's queue is full, or it is gone. `coming`, `next`: as in
   // SlotLoans::Acquire.
-  [[nodiscard]] Status Send(const Dispatcher::Send& send, bool coming);
+  [[nodiscard]] Status Send(const Dispatcher::Send& send, bool coming, bool next);
 
  private:
   [[nodiscard]] wire::BatchRequest Make(const PlannedBatch& planned, const Dispatcher::Send& send,

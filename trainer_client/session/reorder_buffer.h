@@ -30,6 +30,8 @@ class ReorderBuffer {
   [[nodiscard]] bool HasNext() const {
     return !items_.empty() && (!in_order_ || items_.begin()->first == next_);
   }
+  // Whether Take would give the batch, were it there.
+  [[nodiscard]] bool Wants(std::int64_t batch) const { return !in_order_ || batch == next_; }
   [[nodiscard]] std::size_t size() const { return items_.size(); }
   // Takes the next batch in order, or, without order, the earliest that is there.
   std::optional<T> Take() {

@@ -286,8 +286,13 @@ void SessionPump::PumpOnce() {
   while (auto needed = planner_.TakeNeeded()) shared_->Need(std::move(*needed));
   bool starved = false;
   for (const Dispatcher::Send& send : dispatcher_.Poll(reactor_->clock().Now())) {
-    const Status sent = starved ? Unavailable("") : requests_.Send(send, answers_.checking());
-    if (!sent.ok()) starved = !answers_.GivesUp(send, sent);
+    const PlannedBatch* const planned = book_.Find(send.ticket);
+    // It may have memory that others may not.
+    const bool next =
+        planned != nullptr && book_.Current(send.ticket) && shared_->Wants(planned->batch);
+    const Status sent =
+        starved && !next ? Unavailable("") : requests_.Send(send, answers_.checking(), next);
+    if (!sent.ok() && !answers_.GivesUp(send, sent)) starved = true;
   }
   loans_.SetStarved(starved);
 }

@@ -5,7 +5,7 @@
 
 namespace headrace::client {
 
-std::optional<Slot> SlotLoans::Acquire(std::uint64_t bytes, bool coming) {
+std::optional<Slot> SlotLoans::Acquire(std::uint64_t bytes, bool coming, bool next) {
   for (;;) {
     const std::uint64_t frees = arena_->frees();
     Result<Slot> slot = arena_->Acquire(bytes);
@@ -14,7 +14,7 @@ std::optional<Slot> SlotLoans::Acquire(std::uint64_t bytes, bool coming) {
     // Others in flight, or a batch that the trainer may take, free slots in time.
     const bool others =
         std::ranges::any_of(loans_, [](const auto& entry) { return !entry.second.forgotten; });
-    if (others || coming || mailbox_.HasNext()) return std::nullopt;
+    if (others || coming || mailbox_.HasNext() || !next) return std::nullopt;
     // Later batches that wait for this one free none; otherwise only the trainer can help.
     if (arena_->counts().ready > 0) slot = arena_->Acquire(bytes, true);
     if (slot.ok()) return *slot;

@@ -39,8 +39,9 @@ class SlotLoans {
       : arena_(std::move(arena)), mailbox_(mailbox) {}
 
   // Acquires a slot. nullopt: memory is missing; if only the trainer can help, Next says so.
-  // `coming`: some answers will free their slots.
-  [[nodiscard]] std::optional<Slot> Acquire(std::uint64_t bytes, bool coming);
+  // `coming`: some answers will free their slots. `next`: it is for the batch that the trainer gets next, which
+  // later ones must not keep from memory.
+  [[nodiscard]] std::optional<Slot> Acquire(std::uint64_t bytes, bool coming, bool next);
   // True: a slot was missing, and the session waits for one that gets free. Any thread.
   [[nodiscard]] bool starved() const { return starved_; }
   void SetStarved(bool starved);

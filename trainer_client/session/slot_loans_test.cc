@@ -17,7 +17,7 @@ class SlotLoansTest : public testing::Test {
  protected:
   // Lends a slot of a quarter of the arena.
   Slot Lend(std::uint32_t attempt, WorkerId worker, bool arena) {
-    const std::optional<Slot> slot = loans_.Acquire(kMiB, false);
+    const std::optional<Slot> slot = loans_.Acquire(kMiB, false, true);
     EXPECT_TRUE(slot.has_value());
     loans_.Add(attempt, {.slot = *slot, .worker = worker, .ticket = 10 + attempt, .arena = arena});
     return *slot;
@@ -88,20 +88,20 @@ TEST_F(SlotLoansTest, OnlyWhatAWorkerWritesItselfIsQuarantined) {
 TEST_F(SlotLoansTest, WhileAnAnswerMayComeNobodyIsTold) {
   for (std::uint32_t i = 0; i < 4; ++i) Lend(i, kFirstMaker, true);
   EXPECT_FALSE(loans_.starved());
-  EXPECT_FALSE(loans_.Acquire(kMiB, false));
+  EXPECT_FALSE(loans_.Acquire(kMiB, false, true));
   EXPECT_TRUE(loans_.starved());
   EXPECT_NE(Trouble(), Code::kResourceExhausted);
   loans_.Forget(kFirstMaker, Note());
-  EXPECT_FALSE(loans_.Acquire(kMiB, true)) << "another answer is being looked at";
+  EXPECT_FALSE(loans_.Acquire(kMiB, true, true)) << "another answer is being looked at";
   EXPECT_NE(Trouble(), Code::kResourceExhausted);
-  EXPECT_FALSE(loans_.Acquire(kMiB, false));
+  EXPECT_FALSE(loans_.Acquire(kMiB, false, true));
   EXPECT_EQ(Trouble(), Code::kResourceExhausted);
 }
 
 TEST_F(SlotLoansTest, WhatIsStarvedNoMoreIsNoTrouble) {
   for (std::uint32_t i = 0; i < 4; ++i) Lend(i, kFirstMaker, true);
   loans_.Forget(kFirstMaker, Note());
-  EXPECT_FALSE(loans_.Acquire(kMiB, false));
+  EXPECT_FALSE(loans_.Acquire(kMiB, false, true));
   loans_.SetStarved(true);
   loans_.SetStarved(false);
   EXPECT_FALSE(loans_.starved());
@@ -114,7 +114,13 @@ TEST_F(SlotLoansTest, TheNextBatchGoesBeyondTheBoundWhileLaterOnesHaveTheMemory)
     (void)loans_.Take(i, kFirstMaker);
     arena_->MarkReady(slot.id);
   }
-  EXPECT_TRUE(loans_.Acquire(kMiB, false));
+  EXPECT_FALSE(loans_.Acquire(kMiB, false, false)) << "a later one gets none of it";
+  EXPECT_NE(Trouble(), Code::kResourceExhausted) << "nor is the trainer told of that";
+  const std::optional<Slot> slot = loans_.Acquire(kMiB, false, true);
+  ASSERT_TRUE(slot);
+  loans_.Return(slot->id);  // it could not be sent, or its worker refused it
+  EXPECT_FALSE(loans_.Acquire(kMiB, false, false)) << "it stays the next one's";
+  EXPECT_TRUE(loans_.Acquire(kMiB, false, true));
 }
 
 }  // namespace
