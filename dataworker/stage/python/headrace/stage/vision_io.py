@@ -16,13 +16,19 @@ from torchvision.io import ImageReadMode, image
 
 from .. import _images
 from ..native.genuine import is_genuine
-from . import deferred, tensors, transforms
+from . import deferred, functions, tensors, transforms
 from .functions import Entry, Made
 from .only_use import OnlyUse
 from .redo import is_damaged
 
-# Between this module's decode() and a function of torchvision's: Replaced, and what it calls.
-_FRAMES = 3
+
+def _torchvisions_frame() -> Any:
+    """Of the function that has called the one in the library's place (functions.Replaced), which called this
+    module's decode()."""
+    frame: Any = sys._getframe(2)
+    while frame.f_globals is vars(functions):
+        frame = frame.f_back
+    return frame
 
 
 class _Readers:
@@ -72,7 +78,7 @@ class _Decoder:
         if not gray and mode not in (ImageReadMode.RGB.value, ImageReadMode.UNCHANGED.value):
             return None
         kind = (mode, form.components, form.sampling)
-        if not gray and self._defers(form, data) and self._is_taken(sys._getframe(_FRAMES)):
+        if not gray and self._defers(form, data) and self._is_taken(_torchvisions_frame()):
             return Made(kind, self._undecoded(form, data, mode))
         shape = (form.height, form.width, 1 if gray else 3)
         pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
