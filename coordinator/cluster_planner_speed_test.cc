@@ -2,6 +2,7 @@
 #include <random>
 
 #include "coordinator/cluster_planner_fixture.h"
+#include "coordinator/step.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -97,6 +98,17 @@ TEST_F(PlannerSpeedTest, ADemandIsMetWithMoreOfSlowCores) {
   const double fast = state_.speeds().Of(state_.workers().begin()->first);
   EXPECT_NEAR(slow / fast, 0.4, 0.03);
   for (int i = 0; i < 300; ++i) Second(300, 0.02);
+  // What people, and what-if, are told: workers' speeds, and costs on a mean core, wherever they were measured.
+  Rules rules;
+  rules.plan = rules_;
+  const wire::ClusterStatus told = DescribeCluster(rules, state_, {}, {});
+  ASSERT_EQ(told.workers.size(), 2U);
+  EXPECT_EQ(told.workers[1].speed, state_.speeds().Of(told.workers[1].info.worker));
+  ASSERT_EQ(told.jobs.size(), 1U);
+  const double measured = state_.FindJob(both)->meter.demand().terms.miss_cost;
+  EXPECT_NEAR(told.jobs[0].need.miss_cost, measured * SpeedOfCores(state_, *state_.FindJob(both)),
+              1e-12);
+  EXPECT_NEAR(told.jobs[0].need.miss_cost, 0.02 * fast, 0.002) << "a core of speed 1 takes 20 ms";
   EXPECT_GE(made_[both], 299) << "no step waits";
   EXPECT_LE(made_[both], 300 * 1.35) << "and little is idle";
 }

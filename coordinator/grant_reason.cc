@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
+
+#include "base/printed.h"
 
 namespace headrace::coordinator {
 namespace {
-
-template <typename... Values>
-std::string Printed(const char* format, Values... values) {
-  char text[128] = {};
-  std::snprintf(text, sizeof(text), format, values...);
-  return text;
-}
 
 // With as many digits as a person compares: "0.25", "3.2", "120".
 std::string Cores(double cores) {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <variant>
+
+#include "base/printed.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -15,17 +16,10 @@ std::string NameOf(const Worker& worker) {
   return "worker " + std::to_string(worker.info.worker.value) + " on " + worker.info.host.hostname;
 }
 
-template <typename... Values>
-std::string Format(const char* format, Values... values) {
-  char text[128] = {};
-  std::snprintf(text, sizeof(text), format, values...);
-  return text;
-}
-
 std::string TimeText(double seconds) {
-  if (seconds < 120) return Format("%.0f s", seconds);
-  if (seconds < 7200) return Format("%.0f min", seconds / 60);
-  return Format("%.1f h", seconds / 3600);
+  if (seconds < 120) return Printed("%.0f s", seconds);
+  if (seconds < 7200) return Printed("%.0f min", seconds / 60);
+  return Printed("%.1f h", seconds / 3600);
 }
 
 struct Teller {
@@ -66,9 +60,9 @@ struct Teller {
   std::string operator()(const AddWorker& update) const {
     const wire::WorkerInfo& info = update.info;
     std::string text = "worker " + std::to_string(info.worker.value) + " on " + info.host.hostname +
-                       " is ready: " + Format("%g cores", info.usable_cores());
+                       " is ready: " + Printed("%g cores", info.usable_cores());
     if (info.cache_bytes > 0) {
-      text += Format(", %.3g GB of cache", static_cast<double>(info.cache_bytes) * 1e-9);
+      text += Printed(", %.3g GB of cache", static_cast<double>(info.cache_bytes) * 1e-9);
     }
     return text;
   }

@@ -67,11 +67,21 @@ Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint6
   kept.chunk = store_->TakeOver(job, sealed, entries);
   if (kept.chunk.expired()) return ResourceExhausted("no room for leaves");
   segments_.emplace(next_++, std::move(kept));
+  index_ = {};
   return {};
 }
 
 Result<LeafShelf::File> LeafShelf::Index() {
   Sweep();
+  if (!index_.memory.valid()) {
+    HR_TRY(index_, MakeIndex());
+  }
+  UniqueFd copy(::fcntl(index_.memory.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return ErrnoStatus(errno, "a descriptor for leaves");
+  return File{std::move(copy), index_.bytes};
+}
+
+Result<LeafShelf::File> LeafShelf::MakeIndex() const {
   std::vector<IndexRow> index;
   for (const auto& [id, kept] : segments_) {
     for (const Row& row : kept.rows) {
@@ -101,7 +111,8 @@ Result<LeafShelf::File> LeafShelf::Segment(JobId job, std::uint64_t segment) {
 }
 
 void LeafShelf::Sweep() {
-  std::erase_if(segments_, [](const auto& entry) { return entry.second.chunk.expired(); });
+  const auto gone = [](const auto& entry) { return entry.second.chunk.expired(); };
+  if (std::erase_if(segments_, gone) > 0) index_ = {};
 }
 
 }  // namespace headrace::dataworker

@@ -44,7 +44,7 @@ class LeafShelf {
     UniqueFd memory;
     std::uint64_t bytes = 0;
   };
-  // All that is there. Errors of MemoryFile.
+  // All that is there: the same memory for all lanes until something comes or goes. Errors of MemoryFile.
   Result<File> Index();
   // A segment that an index names, for the job. kNotFound: it was given up.
   Result<File> Segment(JobId job, std::uint64_t segment);
@@ -56,11 +56,13 @@ class LeafShelf {
     std::weak_ptr<Chunk> chunk;
     std::vector<Row> rows;
   };
+  [[nodiscard]] Result<File> MakeIndex() const;
   // Forgets what the store has given up.
   void Sweep();
 
   const std::shared_ptr<SampleStore> store_;
   std::map<std::uint64_t, Kept> segments_;
+  File index_;  // without memory: something has come or gone since it was made
   std::uint64_t next_ = 1;
 };
 

@@ -98,6 +98,25 @@ TEST_F(LeafShelfTest, WhatIsHandedOverIsFoundByTheIndexAndIsTheVeryMemory) {
   EXPECT_LT(::pwrite(segment->memory.get(), read.data(), 1, 0), 0) << "sealed";
 }
 
+// It is sorted and written on the reactor thread, and each lane asks for it several times an epoch.
+TEST_F(LeafShelfTest, AnIndexIsMadeOnceUntilSomethingComesOrGoesAndNobodyWritesIt) {
+  const auto inode = [&] {
+    struct stat st;
+    EXPECT_EQ(::fstat(shelf_->Index()->memory.get(), &st), 0);
+    return st.st_ino;
+  };
+  ASSERT_TRUE(Put(4096, {RowOf(1, 0, 100)}).ok());
+  const auto first = inode();
+  EXPECT_EQ(inode(), first);
+  const auto index = shelf_->Index();
+  EXPECT_LT(::pwrite(index->memory.get(), "x", 1, 0), 0) << "one lane's is all lanes'";
+  EXPECT_EQ(::mmap(nullptr, 4096, PROT_WRITE, MAP_SHARED, index->memory.get(), 0), MAP_FAILED);
+  ASSERT_TRUE(Put(4096, {RowOf(2, 0, 100)}).ok());
+  EXPECT_EQ(Index().size(), 2U);
+  store_->SetQuota(kLeafJob, StoreQuota{});
+  EXPECT_TRUE(Index().empty());
+}
+
 TEST_F(LeafShelfTest, ItCountsInTheJobsQuotaWithItsEntries) {
   ASSERT_TRUE(Put(1 << 20, {RowOf(1, 0, 1000), RowOf(2, 4096, 1000)}).ok());
   EXPECT_EQ(Stats().all.entries, 2U);

@@ -1,5 +1,6 @@
 #include "dataworker/stage/stage_request.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -65,13 +66,15 @@ Result<std::uint64_t> UsedBytes(std::span<const std::uint64_t> offsets,
 }
 
 Result<UniqueFd> MemoryFile(const char* name, ByteSpan content) {
-  UniqueFd file(::memfd_create(name, MFD_CLOEXEC));
+  UniqueFd file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid()) return ErrnoStatus(errno, "memfd");
   for (std::size_t written = 0; written < content.size();) {
     const ssize_t n = ::write(file.get(), content.data() + written, content.size() - written);
     if (n < 0 && errno != EINTR) return ErrnoStatus(errno, "write to a memfd");
     if (n > 0) written += static_cast<std::size_t>(n);
   }
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) return ErrnoStatus(errno, "sealing a memfd");
   return file;
 }
 

@@ -21,8 +21,8 @@ namespace headrace::dataworker {
 Result<std::uint64_t> UsedBytes(std::span<const std::uint64_t> offsets,
                                 std::span<const std::uint64_t> sizes, std::uint64_t slot_bytes);
 [[nodiscard]] Status WrongAnswer();
-// Makes an unlinked file in memory with this content. kResourceExhausted: no memory, no
-// descriptors.
+// Makes an unlinked file in memory with this content, which nobody can change, whoever gets it.
+// kResourceExhausted: no memory, no descriptors.
 Result<UniqueFd> MemoryFile(const char* name, ByteSpan content);
 
 }  // namespace headrace::dataworker

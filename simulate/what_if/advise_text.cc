@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/plain_text.h"
+#include "base/printed.h"
 #include "simulate/what_if/advise.h"
 
 // Advice as a table and as JSON.
@@ -16,24 +16,17 @@ namespace {
 using coordinator::kUnlimited;
 using Json = nlohmann::ordered_json;
 
-template <typename... Values>
-std::string Format(const char* format, Values... values) {
-  char text[128] = {};
-  std::snprintf(text, sizeof(text), format, values...);
-  return text;
-}
-
 std::string TimeText(double seconds) {
-  if (seconds < 300) return Format("%.0f s", seconds);
-  if (seconds < 7200) return Format("%.0f min", seconds / 60);
-  if (seconds < 172'800) return Format("%.1f h", seconds / 3600);
-  return Format("%.1f days", seconds / 86'400);
+  if (seconds < 300) return Printed("%.0f s", seconds);
+  if (seconds < 7200) return Printed("%.0f min", seconds / 60);
+  if (seconds < 172'800) return Printed("%.1f h", seconds / 3600);
+  return Printed("%.1f days", seconds / 86'400);
 }
 
 std::string BytesText(double bytes) {
-  if (bytes < 1e6) return Format("%.3g kB", bytes / 1e3);
-  if (bytes < 1e9) return Format("%.3g MB", bytes / 1e6);
-  return bytes < 1e12 ? Format("%.3g GB", bytes / 1e9) : Format("%.3g TB", bytes / 1e12);
+  if (bytes < 1e6) return Printed("%.3g kB", bytes / 1e3);
+  if (bytes < 1e9) return Printed("%.3g MB", bytes / 1e6);
+  return bytes < 1e12 ? Printed("%.3g GB", bytes / 1e9) : Printed("%.3g TB", bytes / 1e12);
 }
 
 std::string NameOf(const Job& job) {
@@ -61,13 +54,13 @@ std::string TextOf(const Change& change) {
   const std::string job = "job " + PlainText(change.job, kMostNameBytes);
   switch (change.kind) {
     case ChangeKind::kCores:
-      return Format(change.amount == 1 ? "+%.0f core" : "+%.0f cores", change.amount);
+      return Printed(change.amount == 1 ? "+%.0f core" : "+%.0f cores", change.amount);
     case ChangeKind::kCache:
       return "+" + BytesText(change.amount) + " of cache";
     case ChangeKind::kSource:
       return "+" + BytesText(change.amount) + "/s of the source";
     case ChangeKind::kPriority:
-      return Format("priority %.0f for ", change.amount) + job;
+      return Printed("priority %.0f for ", change.amount) + job;
     case ChangeKind::kHold:
       return job + " waits until the others have ended *";
   }
@@ -78,7 +71,7 @@ std::string TextOf(const Change& change) {
 std::string ChangeText(double before, double after) {
   if (!(before > 0) || !std::isfinite(before) || !std::isfinite(after)) return "-";
   const double percent = 100 * (after / before - 1);
-  return std::abs(percent) < 0.5 ? "0%" : Format("%+.0f%%", percent);
+  return std::abs(percent) < 0.5 ? "0%" : Printed("%+.0f%%", percent);
 }
 Json Part(double before, double after) {
   if (!(before > 0) || !std::isfinite(before) || !std::isfinite(after)) return {};
@@ -147,7 +140,7 @@ std::vector<std::string> Cells(const std::string& name, const Forecast& now, con
                           : ChangeText(now.hour_samples[*job], then.hour_samples[*job]));
   }
   cells.push_back(ChangeText(1 - now.stall_share, 1 - then.stall_share));
-  cells.push_back(Format("%.0f%%", 100 * then.stall_share));
+  cells.push_back(Printed("%.0f%%", 100 * then.stall_share));
   return cells;
 }
 
@@ -187,17 +180,17 @@ std::string AdviceTable(const LiveState& state, const Advice& advice,
                         std::optional<std::size_t> job) {
   const Forecast& now = advice.now;
   const std::size_t jobs = state.trace.jobs.size();
-  std::string text =
-      "now: " + std::to_string(jobs) + (jobs == 1 ? " job, " : " jobs, ") +
-      Format(state.cluster.cores() < 100 ? "%.3g cores, " : "%.0f cores, ", state.cluster.cores()) +
-      state.policy;
+  std::string text = "now: " + std::to_string(jobs) + (jobs == 1 ? " job, " : " jobs, ") +
+                     Printed(state.cluster.cores() < 100 ? "%.3g cores, " : "%.0f cores, ",
+                             state.cluster.cores()) +
+                     state.policy;
   if (AnyKnown(now)) text += "; mean time left " + TimeText(now.mean_left_s);
-  text += Format("; GPUs wait for data %.0f%% of the next hour\n", 100 * now.stall_share);
+  text += Printed("; GPUs wait for data %.0f%% of the next hour\n", 100 * now.stall_share);
   if (job) {
     text += NameOf(state.trace.jobs[*job]) + ": ";
     text += std::isfinite(now.left_s[*job])
                 ? TimeText(now.left_s[*job]) + " left\n"
-                : Format("%.0f samples in the next hour\n", now.hour_samples[*job]);
+                : Printed("%.0f samples in the next hour\n", now.hour_samples[*job]);
   }
   TextTable table;
   std::vector<std::string> head = {"CHANGE"};

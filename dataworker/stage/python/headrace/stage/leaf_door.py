@@ -62,7 +62,7 @@ def _told(sock: Any, parts: list[bytes], fds: list[int]) -> tuple[list[bytes], m
     try:
         view = memoryview(b"")
         if fds and count:
-            # The map is whole: nobody can cut sealed memory, and an index is this process's alone.
+            # The map is whole: nobody can cut sealed memory.
             view = memoryview(mmap.mmap(fds[0], count, mmap.MAP_SHARED, mmap.PROT_READ))
         return parts, view, size
     finally:
