@@ -51,6 +51,7 @@ const std::map<std::string, simulate::GpuOrder> kOrders = {
     {"sjf", simulate::GpuOrder::kSjf},
     {"max_min", simulate::GpuOrder::kMaxMin},
     {"least_work", simulate::GpuOrder::kLeastWork},
+    {"packed", simulate::GpuOrder::kPacked},
     {"least_service", simulate::GpuOrder::kLeastService},
     {"least_attained", simulate::GpuOrder::kLeastAttained},
     {"sia", simulate::GpuOrder::kSia}};
@@ -296,7 +297,7 @@ void AddOptions(CLI::App& command, Options& o) {
   command
       .add_option("--order", o.order,
                   "Who gets GPUs first, in place of the policy's own order: fifo, sjf, max_min, "
-                  "least_work, "
+                  "least_work, packed (least_work, for jobs that can use GPUs), "
                   "least_service (Muri-S), least_attained (Tiresias, Muri-L), sia [default: the "
                   "policy's own; fifo where it does not say]")
       ->check(CLI::IsMember(Keys(kOrders)))

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "coordinator/policy/core/divide.h"
+#include "coordinator/policy/core/index.h"
 
 namespace headrace::simulate {
 namespace {
@@ -28,6 +29,10 @@ double WorkLeft(const View& view, std::size_t i) {
 }
 
 namespace {
+
+// A third was as good as a quarter or a half on the traces that it was chosen by, and on others
+// (docs/adr/0081-bounds.md).
+constexpr double kUsefulSpeed = 1.0 / 3;
 
 // Seconds with the cores of its own GPUs.
 double TimeLeft(const View& view, const JobView& job) {
@@ -75,6 +80,7 @@ std::vector<std::size_t> OrderOf(const View& view, GpuOrder order) {
         key.push_back(job.received / job.gpus);
         break;
       case GpuOrder::kLeastWork:
+      case GpuOrder::kPacked:
         key.push_back(WorkLeft(view, i));
         break;
       case GpuOrder::kLeastService:
@@ -94,11 +100,42 @@ std::vector<std::size_t> OrderOf(const View& view, GpuOrder order) {
   });
 }
 
+std::vector<std::size_t> UsersOf(const View& view, std::span<const std::size_t> ordered) {
+  const Snapshot& snapshot = view.snapshot;
+  const double all = view.cluster.cores();
+  const double floor = snapshot.floor.value_or(coordinator::kFloorOfWorth);
+  double left = all, gpus = view.cluster.gpus;
+  std::vector<double> quota;
+  for (const coordinator::Tenant& tenant : snapshot.tenants) quota.push_back(tenant.quota.gpus);
+  std::vector<std::size_t> users;
+  for (const std::size_t i : ordered) {
+    const JobView& job = snapshot.jobs[i];
+    const double need =
+        CoresFor(job.terms, job.terms.ready_rate, job.effective_hit) + view.pinned[i];
+    const double sure = floor * all * job.gpus / view.cluster.gpus;
+    const bool stays = job.running && !view.round;
+    if (!stays && std::max(left, sure) < kUsefulSpeed * std::min(need, all)) continue;
+    users.push_back(i);
+    // Who gets no GPUs anyway leaves its cores to others.
+    double& of_tenant = quota[static_cast<std::size_t>(job.tenant)];
+    if (!stays && job.gpus > std::min(gpus, of_tenant)) continue;
+    gpus -= job.gpus;
+    of_tenant -= job.gpus;
+    left = std::max(0.0, left - need);
+  }
+  return users;
+}
+
+std::vector<std::size_t> CandidatesOf(const View& view, GpuOrder order) {
+  std::vector<std::size_t> ordered = OrderOf(view, order);
+  return order == GpuOrder::kPacked ? UsersOf(view, ordered) : ordered;
+}
+
 coordinator::Allocation OrderedPolicy::Decide(const View& view) {
   const Snapshot& all = view.snapshot;
   coordinator::Allocation allocation;
   allocation.jobs.resize(all.jobs.size());
-  coordinator::Admit(all, OrderOf(view, order_), preempts() && view.round, allocation.jobs);
+  coordinator::Admit(all, CandidatesOf(view, order_), preempts() && view.round, allocation.jobs);
   // Those that are admitted have all GPUs. The others stay in sight, because their data may be cached, and come
   // last.
   Snapshot admitted = all;

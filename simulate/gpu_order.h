@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "simulate/scheduler.h"
@@ -16,6 +17,8 @@ enum class GpuOrder : std::uint8_t {
   // cores. In rounds; what is free between them goes to those that wait. A job that runs counts as
   // if it had less left, by what its restart would take.
   kLeastWork,
+  // As kLeastWork, but GPUs are for jobs that can use them (UsersOf) alone. The others wait.
+  kPacked,
   // Orders of published systems, in rounds:
   kLeastService,  // least time left with the cores of its own GPUs, times its GPUs (Muri-S, SIGCOMM 2022)
   kLeastAttained,  // least GPU time received (2D-LAS: Tiresias, NSDI 2019; Muri-L)
@@ -37,6 +40,15 @@ enum class GpuOrder : std::uint8_t {
 
 // Positions in Snapshot::jobs, by priority first.
 [[nodiscard]] std::vector<std::size_t> OrderOf(const View& view, GpuOrder order);
+
+// Of `ordered` those that can use GPUs, in the same order. A job can if it would run at a third of its full
+// speed (kUsefulSpeed) at least. Its cores are what those before it leave at full speed, or its floor if
+// that is more. Between rounds, running jobs stay.
+[[nodiscard]] std::vector<std::size_t> UsersOf(const View& view,
+                                               std::span<const std::size_t> ordered);
+
+// Whom `order` gives GPUs, as far as they last: OrderOf, of kPacked without those that cannot use them.
+[[nodiscard]] std::vector<std::size_t> CandidatesOf(const View& view, GpuOrder order);
 
 // The job's part of the cores on the GPUs' hosts, by its GPUs.
 [[nodiscard]] double OwnCores(const View& view, const coordinator::JobView& job);

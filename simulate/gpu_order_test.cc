@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "simulate/baseline/baseline.h"
 #include "simulate/engine.h"
 #include "simulate/generate.h"
@@ -79,6 +82,82 @@ coordinator::JobView Asks(int gpus, double samples, double received, bool runnin
   view.remaining_samples = samples;
   view.received = received;
   return view;
+}
+
+// Two GPUs, 6 cores, a floor of half: 1.5 cores a GPU. Each job wants all cores, so half of its floor's speed, a
+// quarter, is no use. The light one runs at full speed with its floor.
+std::vector<coordinator::JobView> HeavyAndLight() {
+  std::vector jobs = {Asks(1, 100, 0), Asks(1, 200, 0), Asks(1, 900, 0)};
+  for (coordinator::JobView& job : jobs) job.terms.miss_cost = 6;
+  jobs[2].terms.miss_cost = 1;
+  return jobs;
+}
+std::vector<std::size_t> Candidates(const std::vector<coordinator::JobView>& jobs, GpuOrder order,
+                                    bool round = true, double gpu_quota = 2) {
+  coordinator::Snapshot snapshot;
+  snapshot.tenants.resize(1);
+  snapshot.tenants[0].quota.gpus = gpu_quota;
+  snapshot.jobs = jobs;
+  Cluster cluster;
+  cluster.gpus = 2;
+  const std::vector<double> none(jobs.size(), 0);
+  return CandidatesOf({snapshot, cluster, none, none, none, {}, round}, order);
+}
+
+TEST(Packed, GpusAreForThoseThatCanUseThem) {
+  EXPECT_THAT(Candidates(HeavyAndLight(), GpuOrder::kLeastWork), testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(Candidates(HeavyAndLight(), GpuOrder::kPacked), testing::ElementsAre(0, 2));
+}
+
+TEST(Packed, NobodyIsStoppedBetweenRounds) {
+  std::vector jobs = HeavyAndLight();
+  jobs[1].running = true;
+  EXPECT_THAT(Candidates(jobs, GpuOrder::kPacked, false), testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(Candidates(jobs, GpuOrder::kPacked, true), testing::ElementsAre(0, 2));
+}
+
+TEST(Packed, WhoGetsNoGpusLeavesItsCores) {
+  std::vector jobs = HeavyAndLight();
+  jobs[0].gpus = 3;  // more than there are
+  jobs[0].remaining_samples = 10;
+  EXPECT_THAT(Candidates(jobs, GpuOrder::kPacked), testing::ElementsAre(0, 1, 2));
+  jobs[0].gpus = 2;  // more than its tenant may have
+  EXPECT_THAT(Candidates(jobs, GpuOrder::kPacked, true, 1), testing::ElementsAre(0, 1, 2));
+}
+
+// Whatever the jobs ask for, the first in order can always run: no cluster stands idle while jobs wait.
+TEST(Packed, TheFirstInOrderAlwaysRuns) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    std::mt19937_64 draw(seed);
+    const auto upto = [&](int most) { return static_cast<int>(draw() % most) + 1; };
+    std::vector<coordinator::JobView> jobs;
+    for (int n = upto(8); n > 0; --n) {
+      jobs.push_back(Asks(upto(2), upto(1000), 0, draw() % 2 == 0));
+      jobs.back().terms.miss_cost = upto(40) / 4.0;
+    }
+    SCOPED_TRACE(testing::Message() << "HEADRACE_SEED=" << seed);
+    const auto order = Candidates(jobs, GpuOrder::kLeastWork);
+    const auto users = Candidates(jobs, GpuOrder::kPacked);
+    ASSERT_FALSE(users.empty());
+    EXPECT_EQ(users.front(), order.front());
+    EXPECT_TRUE(std::ranges::includes(
+        order, users, {},
+        [&](std::size_t i) { return std::ranges::find(order, i) - order.begin(); },
+        [&](std::size_t i) { return std::ranges::find(order, i) - order.begin(); }));
+  }
+}
+
+// One job has all cores, the other would wait for them: 100 s and 200 s, where both at half speed would take 200 s.
+TEST(Packed, OneAfterTheOtherIsSooner) {
+  Trace trace;
+  trace.jobs = {TestJob(0, 100, 1, 6), TestJob(0, 100, 1, 6)};
+  Cluster cluster;
+  cluster.gpus = 2;
+  const auto mean = [&](GpuOrder order) {
+    return Summarise(trace, cluster, RunOrdered(trace, cluster, order)).avg_jct_s;
+  };
+  EXPECT_NEAR(mean(GpuOrder::kPacked), 150, 1);
+  EXPECT_GT(mean(GpuOrder::kLeastWork), 165);
 }
 
 // Muri and Tiresias count GPUs and time together: 2 GPUs for 60 s are more than 1 for 100 s.

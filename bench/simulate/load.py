@@ -27,6 +27,7 @@ ORDERED = {
     "synergy-opt": ("synergy-opt", "fifo"),
     "fixed, least work": ("fixed", "least_work"),
     "utilization, least work": ("utilization", "least_work"),
+    "utilization, packed": ("utilization", "packed"),
 }
 
 

@@ -39,7 +39,8 @@ coordinator::Allocation BaselineScheduler::Decide(const View& view) {
   coordinator::Allocation allocation;
   allocation.jobs.resize(snapshot.jobs.size());
   allocation.dataset_bytes.assign(snapshot.datasets.size(), 0);
-  coordinator::Admit(snapshot, OrderOf(view, order_), preempts() && view.round, allocation.jobs);
+  coordinator::Admit(snapshot, CandidatesOf(view, order_), preempts() && view.round,
+                     allocation.jobs);
   std::vector<std::size_t> working;
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (allocation.jobs[i].admitted && NeededCores(snapshot.jobs[i]) > 0) working.push_back(i);

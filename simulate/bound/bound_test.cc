@@ -195,7 +195,7 @@ TEST(Bounds, NoPolicyBettersThem) {
     };
     for (const GpuOrder order :
          {GpuOrder::kFifo, GpuOrder::kSjf, GpuOrder::kMaxMin, GpuOrder::kLeastWork,
-          GpuOrder::kLeastService, GpuOrder::kLeastAttained, GpuOrder::kSia}) {
+          GpuOrder::kPacked, GpuOrder::kLeastService, GpuOrder::kLeastAttained, GpuOrder::kSia}) {
       // Each baseline meets another cache with each order.
       auto which = static_cast<std::size_t>(order);
       for (const std::string& name : BaselineNames()) {

@@ -97,9 +97,14 @@ std::vector<Hint> HintsOf(const LiveState& state) {
     pinned.push_back(0);
   }
   const View view{snapshot, state.cluster, {}, {}, pinned};
+  const std::vector<std::size_t> order = OrderOf(view, GpuOrder::kPacked);
+  const std::vector<std::size_t> users = UsersOf(view, order);
   std::vector<Hint> hints;
-  for (const std::size_t i : OrderOf(view, GpuOrder::kLeastWork)) {
-    hints.push_back({i, WorkLeft(view, i)});
+  auto next = users.begin();
+  for (const std::size_t i : order) {
+    const bool uses = next != users.end() && *next == i;
+    if (uses) ++next;
+    hints.push_back({i, WorkLeft(view, i), !uses});
   }
   return hints;
 }

@@ -51,10 +51,11 @@ struct AdviceRow {
   Change change;
   Forecast forecast;  // its jobs are in the order of the state that was asked about
 };
-// A job's place in the order of least remaining work (GpuOrder::kLeastWork).
+// A job's place in the order of least remaining work (GpuOrder::kPacked).
 struct Hint {
-  std::size_t job = 0;  // position in the trace
-  double work_s = 0;    // WorkLeft: seconds of the whole cluster; kUnlimited: not known, and last
+  std::size_t job = 0;   // position in the trace
+  double work_s = 0;     // WorkLeft: seconds of the whole cluster; kUnlimited: not known, and last
+  bool starved = false;  // after those before it, its GPUs would mostly wait for cores (UsersOf)
 };
 struct Advice {
   Forecast now;  // without a change

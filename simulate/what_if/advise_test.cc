@@ -85,10 +85,15 @@ TEST(Advise, WhoWaitsForTheOthersIsForTheScheduler) {
   EXPECT_EQ(advice->hints[0].job, 1U);
   // 100 s, of one GPU of two and of two cores of two.
   EXPECT_NEAR(advice->hints[0].work_s, 150, 1e-6);
+  EXPECT_FALSE(advice->hints[0].starved);
+  EXPECT_TRUE(advice->hints[1].starved) << "job 9 needs both cores";
   const std::string table = AdviceTable(state, *advice, std::nullopt);
+  EXPECT_THAT(table,
+              HasSubstr("2. job 4 (train.py): 5 min of the whole cluster; better later: its GPUs "
+                        "would mostly wait for cores\n"));
   EXPECT_THAT(table, HasSubstr("job 4 waits until the others have ended *"));
   EXPECT_THAT(table, HasSubstr("Headrace gives no GPUs, and does not do it"));
-  EXPECT_THAT(table, HasSubstr("1. job 9 (train.py): 150 s of the whole cluster"));
+  EXPECT_THAT(table, HasSubstr("1. job 9 (train.py): 150 s of the whole cluster\n"));
 }
 
 TEST(Advise, IsAnHourAheadWhereTheRemainingWorkIsNotKnown) {
@@ -108,6 +113,7 @@ TEST(Advise, IsAnHourAheadWhereTheRemainingWorkIsNotKnown) {
   const auto json = nlohmann::json::parse(AdviceJson(state, *advice, 0));
   EXPECT_TRUE(json["now"]["mean_left_s"].is_null());
   EXPECT_TRUE(json["gpu_order_for_scheduler"][0]["work_s"].is_null());
+  EXPECT_EQ(json["gpu_order_for_scheduler"][1]["starved"], true);
   EXPECT_TRUE(json["changes"][0]["job_left_change"].is_null());
   EXPECT_NEAR(json["changes"][1]["job_next_hour_samples_change"], 1, 0.03);
 }
@@ -122,6 +128,7 @@ TEST(Advise, SaysNothingOfWhatNobodyLacks) {
   state.cluster.extra_cores = 10;  // all go at full speed
   const Result<Advice> enough = Advise(state, ItsPolicy(state), std::nullopt);
   for (const AdviceRow& row : enough->rows) EXPECT_NE(row.change.kind, ChangeKind::kHold);
+  for (const Hint& hint : enough->hints) EXPECT_FALSE(hint.starved);
 }
 
 TEST(Advise, CountsCacheAndSource) {

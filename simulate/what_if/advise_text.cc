@@ -153,7 +153,7 @@ std::string HintLines(const LiveState& state, const Advice& advice) {
         "  " + std::to_string(i + 1) + ". " + NameOf(state.trace.jobs[hint.job]) + ": " +
         (std::isfinite(hint.work_s) ? TimeText(std::max(0.0, hint.work_s)) + " of the whole cluster"
                                     : "remaining work is not known") +
-        "\n";
+        (hint.starved ? "; better later: its GPUs would mostly wait for cores\n" : "\n");
   }
   if (advice.hints.size() > kMost) {
     text += "  and " + std::to_string(advice.hints.size() - kMost) + " more\n";
@@ -242,7 +242,8 @@ std::string AdviceJson(const LiveState& state, const Advice& advice,
   for (const Hint& hint : advice.hints) {
     order.push_back({{"job", state.trace.jobs[hint.job].id},
                      {"name", state.trace.jobs[hint.job].model},
-                     {"work_s", Known(hint.work_s)}});
+                     {"work_s", Known(hint.work_s)},
+                     {"starved", hint.starved}});
   }
   const Json json = {{"format", "headrace advice 1"},
                      {"policy", state.policy},

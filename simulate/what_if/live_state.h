@@ -34,7 +34,8 @@ struct LiveState {
 };
 
 [[nodiscard]] std::string LiveStateJson(const LiveState& state);
-// Takes what LiveStateJson writes; fields that are missing have their defaults. `file`: for errors.
+// Takes what LiveStateJson writes; fields that are missing have their
+// defaults, but a job says its `iterations` and `step_s`, and a data set its `bytes`. `file`: for errors.
 // kInvalidArgument: it is not a state; the message names the file, the field and what was expected.
 [[nodiscard]] Result<LiveState> ReadLiveState(std::string_view file, std::string_view text);
 

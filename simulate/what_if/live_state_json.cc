@@ -93,6 +93,10 @@ class Fields {
       to = value;
     }
   }
+  // Of what has no default.
+  void Need(const char* name, const char* expected) {
+    if (status_.ok() && !json_.contains(name)) Fail(name, expected);
+  }
   // Of an amount for which null is without limit.
   void Limit(const char* name, double& to) {
     const auto at = json_.is_object() ? json_.find(name) : json_.end();
@@ -198,8 +202,10 @@ void ReadJob(Fields& from, std::size_t datasets, Job& job, JobStart& start) {
   from.Count("priority", job.priority, -2e9, 2e9);
   from.Count("gpus", job.gpus, 1, kMostGpus);
   from.Number("arrival_s", job.arrival_s, -kMost);
+  from.Need("iterations", "a number, or null where it is not known");
   from.Limit("iterations", job.iterations);
   from.Number("batch", job.batch, 1e-9);
+  from.Need("step_s", "a number in its range");
   from.Number("step_s", job.step_s, 1e-12);
   from.Number("input_core_s", job.input_core_s);
   from.Number("hit_core_s", job.hit_core_s);
@@ -274,6 +280,7 @@ Result<LiveState> ReadLiveState(std::string_view file, std::string_view text) {
     Dataset& dataset = state.trace.datasets.emplace_back();
     double& cached = state.start.cached_bytes.emplace_back();
     each.Text("name", dataset.name);
+    each.Need("bytes", "a number in its range");
     each.Number("bytes", dataset.bytes, 1);
     each.Number("cached_bytes", cached);
   });

@@ -164,6 +164,13 @@ TEST(LiveState, WhatIsNotOneIsRefusedAndSaysWhere) {
   EXPECT_THAT(wrong(edited("\"separable\": true", "\"separable\": 1")),
               HasSubstr("jobs[0].separable: expected true or false"));
   EXPECT_THAT(wrong(edited("\"step_s\": ", "\"step_s\": -")), HasSubstr("jobs[0].step_s"));
+  for (const char* name : {"step_s", "iterations"}) {
+    const std::string named = std::string("\"") + name + "\"";
+    EXPECT_THAT(wrong(edited(named, "\"other\"")), HasSubstr(std::string("jobs[0].") + name))
+        << "there is no default that makes sense";
+  }
+  EXPECT_THAT(wrong(edited("\"datasets\": [", "\"datasets\": [{},")),
+              HasSubstr("datasets[0].bytes"));
   EXPECT_THAT(wrong(edited("\"tenants\": []", "\"tenants\": [3]")),
               HasSubstr("cluster.tenants[0].: expected an object"));
 }

@@ -35,6 +35,7 @@ export class JobView {
       who: fact("Tenant"),
     };
     const percent = (value) => share(value);
+    this.told = "";
     this.waits = new Chart({
       id: "waits",
       title: "What the trainer waited for, in the last hour (part of its time)",
@@ -113,7 +114,7 @@ export class JobView {
     setText(this.advice, job.advice ? `It ${job.advice}.` : "What would help is not known yet.");
     const { facts } = this;
     setText(facts.cores.value, `${coresOf(job)}; on ${many(job.worker_count, "worker")}`);
-    setText(facts.why.value, whyCores(job, store));
+    setText(facts.why.value, whyCores(job, store, this.told));
     setText(facts.cache.value, cacheOf(job));
     setText(facts.source.value, sourceOf(job));
     setText(facts.links.value, linksOf(job));
@@ -147,6 +148,7 @@ export class JobView {
       return; // the stream says what is wrong, and the next try is soon
     }
     const { job, history } = told;
+    this.told = job.why?.text ?? "";
     if (history) {
       this.waits.update(history.wait_share, history.step_seconds);
       this.speed.update(history, history.step_seconds);

@@ -23,10 +23,11 @@ export function coresOf(job) {
     : `${granted} of ${asked} that it asks for${where}`;
 }
 
-/** One sentence. */
-export function whyCores(job, store) {
+/** One sentence. `told`: what the policy said when it divided the cores; "": nothing yet. */
+export function whyCores(job, store, told) {
   if (job.state.startsWith("waiting: ")) return `It waits: ${job.state.slice(9)}.`;
   if (job.state === "lost") return "Its trainer is silent.";
+  if (told) return `${told[0].toUpperCase()}${told.slice(1).replaceAll("`", "")}.`;
   if (job.demand_cores <= 0) return "What it needs is not measured yet.";
   if (job.granted_cores >= job.demand_cores - NEAR) return "It has all that it asks for.";
   const granted = sumOf(store.jobs.rows, "granted_cores");
