@@ -122,7 +122,7 @@ class FileLeaf:
         """What `read` returns or raises; keeps it, if that is worth it."""
         began, before = now_ns(), time.thread_time()
         heard = [False]
-        with _listening(heard) if self._quiet and leaves.may_keep else nullcontext():
+        with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
             value = read(*args, **named)
         seconds = time.thread_time() - before
         try:
@@ -152,7 +152,7 @@ class Wanted(NamedTuple):
 
 
 @contextmanager
-def _listening(heard: list[bool]) -> Iterator[None]:
+def listening(heard: list[bool]) -> Iterator[None]:
     """Says whether something was written to standard error meanwhile, and hands it on. Where code of the
     program's runs in another thread, which may fork meanwhile, nobody listens, and that counts as heard."""
     if threading.active_count() > 1:

@@ -16,17 +16,19 @@ from torchvision.io import ImageReadMode, image
 
 from .. import _images
 from ..native.genuine import is_genuine
-from . import deferred, functions, tensors, transforms
+from . import deferred, tensors, transforms
 from .functions import Entry, Made
+from .leaf_bytes import ByteLeaf, Encoded
+from .leaf_keys import build_of
 from .only_use import OnlyUse
 from .redo import is_damaged
 
 
 def _torchvisions_frame() -> Any:
     """Of the function that has called the one in the library's place (functions.Replaced), which called this
-    module's decode()."""
-    frame: Any = sys._getframe(2)
-    while frame.f_globals is vars(functions):
+    module."""
+    frame: Any = sys._getframe(1)
+    while frame.f_globals.get("__package__") == __package__:
         frame = frame.f_back
     return frame
 
@@ -72,10 +74,8 @@ class _Decoder:
         form = self._files.form(file)
         if form is None or form.progressive:
             return None  # progressive ones gain nothing
-        gray = mode == ImageReadMode.GRAY.value or (
-            mode == ImageReadMode.UNCHANGED.value and form.components == 1
-        )
-        if not gray and mode not in (ImageReadMode.RGB.value, ImageReadMode.UNCHANGED.value):
+        gray = _is_gray(form, mode)
+        if not gray and mode not in _COLORS:
             return None
         kind = (mode, form.components, form.sampling)
         if not gray and self._defers(form, data) and self._is_taken(_torchvisions_frame()):
@@ -85,6 +85,21 @@ class _Decoder:
         if not self._files.decode(file, "GRAY" if gray else "RGB", pixels.numpy()):
             return None
         return Made(kind, pixels.permute(2, 0, 1))
+
+    def encoded(
+        self, data: Any, mode: Any = 0, apply_exif_orientation: Any = False
+    ) -> Encoded | None:
+        """What is decoded here and now, and so may be kept."""
+        plain = type(data) is torch.Tensor and data.dtype is torch.uint8 and data.ndim == 1
+        plain = plain and data.device.type == "cpu" and data.is_contiguous() and not data.is_neg()
+        if not plain or type(mode) is not int or type(apply_exif_orientation) is not bool:
+            return None
+        if deferred.is_on() and not apply_exif_orientation and mode in _COLORS:
+            form = self._files.form(data.numpy())
+            may = form is not None and not form.progressive and not _is_gray(form, mode)
+            if may and self._defers(form, data) and self._is_taken(_torchvisions_frame()):
+                return None
+        return Encoded(data.numpy(), repr((mode, apply_exif_orientation)), False)
 
     def _defers(self, form: Any, data: Any) -> bool:
         """A truncated file is the library's, here and now."""
@@ -111,12 +126,58 @@ class _Decoder:
         return tensors.Undecoded(file, (form.height, form.width), decode, library)
 
 
+_COLORS = (ImageReadMode.RGB.value, ImageReadMode.UNCHANGED.value)
+
+
+def _is_gray(form: Any, mode: Any) -> bool:
+    unchanged = mode == ImageReadMode.UNCHANGED.value and form.components == 1
+    return mode == ImageReadMode.GRAY.value or unchanged
+
+
+_BUILD = r"torchvision|jpeg|png|libz[.-]|webp|headrace/_images"
+_TYPES = {torch.uint8: "uint8", torch.uint16: "uint16"}
+
+
+def _to_array(value: Any) -> tuple[Any, Any] | None:
+    """Its memory, and the name of its type. None: it is not laid out as the library's pictures are."""
+    if type(value) is not torch.Tensor or value.dtype not in _TYPES or value.ndim != 3:
+        return None
+    channels, height, width = value.shape
+    array = value.permute(1, 2, 0)
+    alike = value.stride() == (1, width * channels, channels) and value.storage_offset() == 0
+    if not alike or value.untyped_storage().nbytes() != value.nbytes or value.requires_grad:
+        return None
+    # One axis of one element: its stride says nothing to NumPy.
+    return np.ascontiguousarray(array.numpy()), _TYPES[value.dtype]
+
+
+def _from_array(array: Any, kind: str) -> Any:
+    pixels = torch.empty(array.shape, dtype=getattr(torch, kind), device="cpu")
+    pixels.numpy()[...] = array
+    return pixels.permute(2, 0, 1)
+
+
+def _nothing(*_: Any, **__: Any) -> Made | None:
+    return None
+
+
 def entries() -> Iterator[Entry]:
     readers, only_use = _Readers(), OnlyUse(transforms.takes)
     library = f"torchvision {torchvision.__version__}"
-    for name in ("decode_jpeg", "decode_image"):
+    for name in ("decode_jpeg", "decode_image", "decode_png"):
         if hasattr(torch.ops.image, name):  # a torchvision without its image library has none
             own = torch._ops.OpOverloadPacket
-            decode = _Decoder(getattr(torch.ops.image, name), readers, only_use).decode
+            decoder = _Decoder(getattr(torch.ops.image, name), readers, only_use)
+            leaf = ByteLeaf(
+                f"torchvision {name} {torchvision.__version__} {torch.__version__}",
+                lambda: build_of(_BUILD),
+                decoder.encoded,
+                quiet=True,
+                to_array=_to_array,
+                from_array=_from_array,
+            )
+            decode = _nothing if name == "decode_png" else decoder.decode
             view, settle = torch.Tensor.numpy, tensors.settle
-            yield Entry(torch.ops.image, name, own, library, decode, view=view, settle=settle)
+            yield Entry(
+                torch.ops.image, name, own, library, decode, view=view, settle=settle, leaf=leaf
+            )
