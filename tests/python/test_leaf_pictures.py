@@ -1,10 +1,14 @@
 """Pictures from leaves are PIL's: the pixels, all that an image has beside them, errors, and what may be written."""
 
+import contextlib
 import io
 import os
 import pickle
 import random
+import re
+import tarfile
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -55,21 +59,90 @@ def write(path, rng):
     return form
 
 
-def look(path, ways):
+@contextlib.contextmanager
+def by_name(path):
+    yield path
+
+
+def by_file(path):
+    return open(path, "rb")
+
+
+def in_memory(path):
+    return io.BytesIO(Path(path).read_bytes())
+
+
+@contextlib.contextmanager
+def in_zip(path):
+    with zipfile.ZipFile(f"{path}.zip") as archive, archive.open("stored") as member:
+        yield member
+
+
+@contextlib.contextmanager
+def in_packed_zip(path):
+    with zipfile.ZipFile(f"{path}.zip") as archive, archive.open("packed") as member:
+        yield member
+
+
+@contextlib.contextmanager
+def in_tar(path):
+    with tarfile.open(f"{path}.tar") as archive:
+        yield archive.extractfile("member")
+
+
+class Own(io.BytesIO):
+    """A stream of a class of the program's."""
+
+
+def own_stream(path):
+    return Own(Path(path).read_bytes())
+
+
+STREAMS = (by_file, in_memory, in_zip, in_packed_zip, in_tar, own_stream)
+
+
+def archives(path):
+    """What the streams of a picture read."""
+    with zipfile.ZipFile(f"{path}.zip", "w") as archive:
+        archive.write(path, "stored")
+        archive.write(path, "packed", zipfile.ZIP_DEFLATED)
+    with tarfile.open(f"{path}.tar", "w") as archive:
+        archive.add(path, "member")
+
+
+def look(path, ways, opens=by_name):
     """All that a program sees of it: values, errors and warnings."""
     seen = []
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            with Image.open(path) as image:
-                for way, argument in ways:
-                    seen.append(state(image))
-                    image = way(image, argument)
-                    seen.append(bytes_of(image))
-                seen.append(state(image))
+            with opens(path) as stream:
+                seen += seen_of(stream, ways)
+                if stream is not path:
+                    seen.append(stream.closed or (stream.tell(), stream.read(9)))
         except Exception as error:
-            seen.append((type(error), str(error)))
+            seen.append(told(error))
     return seen, sorted(str(one.message) for one in heard)
+
+
+def seen_of(stream, ways):
+    seen = []
+    try:
+        with Image.open(stream) as image:
+            for way, argument in ways:
+                seen.append(state(image))
+                image = way(image, argument)
+                seen.append(bytes_of(image))
+                if hasattr(stream, "tell"):
+                    seen.append(stream.closed or stream.tell())
+            seen.append(state(image))
+    except Exception as error:
+        seen.append(told(error))
+    return seen
+
+
+def told(error):
+    return type(error), re.sub("0x[0-9a-f]+", "", str(error))
 
 
 def state(image):
@@ -157,21 +230,25 @@ def lanes(worker, defers):
     keep_all()
 
 
-def compare(folder, defers, cases):
+def compare(folder, defers, cases, streams=(by_name,)):
     """Each picture, looked at as PIL does it, then by the lane that keeps it, then by two that find it."""
     rng = random.Random(SEED + defers)
     made = []
     for case in range(cases):
         path = Path(folder) / str(case)
         write(path, rng)
+        if streams != (by_name,):
+            archives(path)
         for ways in (any_ways(rng), any_ways(rng)):
-            made.append((path, ways, look(path, ways)))
+            opens = rng.choice(streams)
+            made.append((path, ways, opens, look(path, ways, opens)))
     worker = LeafWorker()
     lanes(worker, defers)
     for lane in range(3):
         worker.lane()
-        for case, (path, ways, stock) in enumerate(made):
-            assert look(path, ways) == stock, f"seed {SEED} lane {lane} case {case}"
+        for case, (path, ways, opens, stock) in enumerate(made):
+            now = look(path, ways, opens)
+            assert now == stock, f"seed {SEED} lane {lane} case {case} {opens.__name__}"
     worker.lane()
     assert worker.hits > cases / 4, "or nothing was compared"
     assert worker.entries > cases / 8
@@ -185,6 +262,16 @@ def test_any_picture_is_pils(tmp_path):
 @in_own_process
 def test_any_picture_is_pils_where_pictures_are_deferred(tmp_path):
     compare(tmp_path, True, 200)
+
+
+@in_own_process
+def test_any_picture_of_a_stream_is_pils(tmp_path):
+    compare(tmp_path, False, 200, STREAMS)
+
+
+@in_own_process
+def test_any_picture_of_a_stream_is_pils_where_pictures_are_deferred(tmp_path):
+    compare(tmp_path, True, 200, STREAMS)
 
 
 @in_own_process

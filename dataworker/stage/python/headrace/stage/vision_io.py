@@ -58,6 +58,22 @@ class _Readers:
 
 
 _READERS = ("decode_image", "decode_jpeg", "read_image")
+_GRAYS = (ImageReadMode.GRAY.value, ImageReadMode.GRAY_ALPHA.value)
+# How files begin that are read in every mode without a warning. Of others one comes once in a process.
+_QUIET = ([0xFF, 0xD8, 0xFF], [0x89, 0x50, 0x4E])
+_COLORS = (ImageReadMode.RGB.value, ImageReadMode.UNCHANGED.value)
+
+
+def _is_plain(data: Any) -> bool:
+    """Of others the library reads other memory, or none."""
+    if type(data) is not torch.Tensor or data.dtype is not torch.uint8 or data.ndim != 1:
+        return False
+    return data.device.type == "cpu" and data.is_contiguous() and not data.is_neg()
+
+
+def _is_gray(form: Any, mode: Any) -> bool:
+    unchanged = mode == ImageReadMode.UNCHANGED.value and form.components == 1
+    return bool(mode == ImageReadMode.GRAY.value or unchanged)
 
 
 class _Decoder:
@@ -67,10 +83,9 @@ class _Decoder:
         self._library = library
 
     def decode(self, data: Any, mode: Any, apply_exif_orientation: Any = False) -> Made | None:
-        plain = type(data) is torch.Tensor and data.dtype is torch.uint8 and data.ndim == 1
-        if not plain or apply_exif_orientation is not False:
+        if not _is_plain(data) or apply_exif_orientation is not False:
             return None
-        file = data.numpy()
+        file = tensors.array_of(data)
         form = self._files.form(file)
         if form is None or form.progressive:
             return None  # progressive ones gain nothing
@@ -82,7 +97,7 @@ class _Decoder:
             return Made(kind, self._undecoded(form, data, mode))
         shape = (form.height, form.width, 1 if gray else 3)
         pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
-        if not self._files.decode(file, "GRAY" if gray else "RGB", pixels.numpy()):
+        if not self._files.decode(file, "GRAY" if gray else "RGB", tensors.array_of(pixels)):
             return None
         return Made(kind, pixels.permute(2, 0, 1))
 
@@ -90,30 +105,32 @@ class _Decoder:
         self, data: Any, mode: Any = 0, apply_exif_orientation: Any = False
     ) -> Encoded | None:
         """What is decoded here and now, and so may be kept."""
-        plain = type(data) is torch.Tensor and data.dtype is torch.uint8 and data.ndim == 1
-        plain = plain and data.device.type == "cpu" and data.is_contiguous() and not data.is_neg()
-        if not plain or type(mode) is not int or type(apply_exif_orientation) is not bool:
+        if not _is_plain(data) or type(mode) is not int or type(apply_exif_orientation) is not bool:
             return None
         if deferred.is_on() and not apply_exif_orientation and mode in _COLORS:
-            form = self._files.form(data.numpy())
+            form = self._files.form(tensors.array_of(data))
             may = form is not None and not form.progressive and not _is_gray(form, mode)
             if may and self._defers(form, data) and self._is_taken(_torchvisions_frame()):
                 return None
-        return Encoded(data.numpy(), repr((mode, apply_exif_orientation)), False)
+        if mode in _GRAYS and data[:3].tolist() not in _QUIET:
+            return None
+        return Encoded(tensors.array_of(data), repr((mode, apply_exif_orientation)), False)
 
     def _defers(self, form: Any, data: Any) -> bool:
         """A truncated file is the library's, here and now."""
         if not deferred.is_on() or min(form.height, form.width) <= 1:
             return False
-        whole = bytes(data[-2:].numpy()) == deferred.END_OF_IMAGE
-        return whole and not is_damaged(data.numpy())
+        whole = tensors.array_of(data)[-2:].tobytes() == deferred.END_OF_IMAGE
+        return whole and not is_damaged(tensors.array_of(data))
 
     def _is_taken(self, frame: Any) -> bool:
         caller, reader = self._readers.caller(frame)
         return self._only_use.shown(caller, reader)
 
     def _undecoded(self, form: Any, data: Any, mode: Any) -> tensors.Undecoded:
-        file = data.numpy().tobytes()  # the program may write something else into the tensor
+        file = tensors.array_of(
+            data
+        ).tobytes()  # the program may write something else into the tensor
 
         def decode(pixels: Any) -> bool:
             return self._files.decode(np.frombuffer(file, np.uint8), "RGB", pixels)
@@ -124,14 +141,6 @@ class _Decoder:
             return made
 
         return tensors.Undecoded(file, (form.height, form.width), decode, library)
-
-
-_COLORS = (ImageReadMode.RGB.value, ImageReadMode.UNCHANGED.value)
-
-
-def _is_gray(form: Any, mode: Any) -> bool:
-    unchanged = mode == ImageReadMode.UNCHANGED.value and form.components == 1
-    return mode == ImageReadMode.GRAY.value or unchanged
 
 
 _BUILD = r"torchvision|jpeg|png|libz[.-]|webp|headrace/_images"
@@ -147,13 +156,13 @@ def _to_array(value: Any) -> tuple[Any, Any] | None:
     alike = value.stride() == (1, width * channels, channels) and value.storage_offset() == 0
     if not alike or value.untyped_storage().nbytes() != value.nbytes or value.requires_grad:
         return None
-    # One axis of one element: its stride says nothing to NumPy.
-    return np.ascontiguousarray(array.numpy()), _TYPES[value.dtype]
+    # A copy where one axis has one element, whose stride says nothing to NumPy.
+    return np.ascontiguousarray(tensors.array_of(array)), _TYPES[value.dtype]
 
 
 def _from_array(array: Any, kind: str) -> Any:
     pixels = torch.empty(array.shape, dtype=getattr(torch, kind), device="cpu")
-    pixels.numpy()[...] = array
+    tensors.array_of(pixels)[...] = array
     return pixels.permute(2, 0, 1)
 
 
@@ -177,7 +186,7 @@ def entries() -> Iterator[Entry]:
                 from_array=_from_array,
             )
             decode = _nothing if name == "decode_png" else decoder.decode
-            view, settle = torch.Tensor.numpy, tensors.settle
+            view, settle = tensors.array_of, tensors.settle
             yield Entry(
                 torch.ops.image, name, own, library, decode, view=view, settle=settle, leaf=leaf
             )

@@ -1,0 +1,478 @@
+"""What libraries decode of bytes in memory: what a lane found is what the library returns of the same bytes."""
+
+import ctypes
+import io
+import os
+import random
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from headrace.stage import leaves
+from headrace.stage.leaf_arrays import FileLeaf
+from headrace.stage.leaf_bytes import ByteLeaf, Encoded, key_of_bytes
+from headrace.stage.leaf_cost import Worth
+from PIL import Image
+from support.leaf_worker import LeafWorker
+from support.own_process import in_own_process
+
+SEED = 20261129
+STATE = 0x0112  # the orientation, of Exif
+
+
+@pytest.fixture(autouse=True)
+def _no_lane():
+    yield
+    leaves.here = None
+
+
+@pytest.fixture
+def worker():
+    return LeafWorker()
+
+
+def encoded(data, scale=1):
+    """What a function of the tests is given: `scale` is its argument."""
+    return Encoded(data, repr(scale), type(data) is bytes)
+
+
+def leaf(**more):
+    return ByteLeaf("test", lambda: "build", encoded, **more)
+
+
+def slow(data, scale=1):
+    """A decoder that takes long enough to be worth keeping."""
+    end = time.thread_time() + 0.004
+    made = np.frombuffer(bytes(data), np.uint8).astype(np.int64) * scale
+    while time.thread_time() < end:
+        pass
+    slow.calls += 1
+    return made
+
+
+slow.calls = 0
+
+
+def call(of, data, *args, read=slow):
+    """As functions.Replaced does it."""
+    kept = leaves.active()
+    wanted = None if kept is None or of.rests(kept) else of.wanted((data, *args), {})
+    if wanted is None:
+        return read(data, *args)
+    found = kept.find(wanted.key)
+    return of.make(kept, wanted, read, (data, *args), {}) if found is None else of.found(found)
+
+
+def test_a_name_is_of_all_bytes_and_of_all_else():
+    rng = random.Random(SEED)
+    for _ in range(200):
+        data = bytearray(rng.randbytes(rng.randint(1, 3000)))
+        key = key_of_bytes(data, "form")
+        assert key == key_of_bytes(bytes(data), "form") == key_of_bytes(np.array(data), "form")
+        at = rng.randrange(len(data))
+        data[at] ^= 1 << rng.randrange(8)
+        others = key_of_bytes(data, "form"), key_of_bytes(bytes(data) + b"\0", "form")
+        assert key not in others and len({key, *others}) == 3
+        assert key_of_bytes(data, "another").words[:5] == others[0].words[:5]
+        assert key_of_bytes(data, "another") != others[0]
+
+
+def test_the_next_lane_finds_what_one_has_made_of_the_same_bytes(worker):
+    slow.calls, of = 0, leaf()
+    for data in (b"123", bytearray(b"123"), np.frombuffer(b"123", np.uint8)):
+        worker.lane()
+        assert call(of, data).tolist() == [49, 50, 51]
+    assert slow.calls == 1
+    worker.lane()
+    assert (worker.hits, worker.misses) == (2, 1)
+    assert call(of, b"123", 2).tolist() == [98, 100, 102] and call(of, b"124")[2] == 52
+
+
+def test_bytes_that_the_program_writes_into_between_calls_are_others(worker):
+    rng, buffer, of = random.Random(SEED), bytearray(64), leaf()
+    for step in range(60):
+        if step % 12 == 0:
+            worker.lane()
+        if step % 3:
+            buffer[rng.randrange(64)] = rng.randrange(4)
+        view = memoryview(buffer)
+        assert call(of, view).tolist() == list(buffer), f"seed {SEED} step {step}"
+
+
+def test_bytes_that_change_while_they_are_decoded_are_not_kept(worker):
+    buffer, of = bytearray(b"123"), leaf()
+
+    def meanwhile(data):
+        made = slow(data)
+        buffer[0] = ord("9")
+        return made
+
+    worker.lane()
+    assert call(of, buffer, read=meanwhile).tolist() == [49, 50, 51]
+    worker.lane()
+    assert worker.entries == 0
+    assert call(of, b"123").tolist() == [49, 50, 51]
+
+
+def test_what_is_written_into_a_result_is_the_programs_own(worker):
+    slow.calls, of, held = 0, leaf(), []
+    for lane in range(4):
+        worker.lane()
+        made = [call(of, b"123") for _ in range(2)]
+        for one in made:
+            assert one.tolist() == [49, 50, 51] and one.flags.owndata and one.base is None
+            assert one.flags.writeable
+            one += lane + 1
+            one.resize(5, refcheck=False)
+        held += made
+    assert slow.calls == 2, "the first lane's two calls"
+    leaves.here.end()
+    assert [one[0] for one in held] == [50, 50, 51, 51, 52, 52, 53, 53], "over epochs"
+
+
+def test_errors_come_each_time_and_nothing_is_kept(worker):
+    def refuses(data):
+        raise ValueError("no picture")
+
+    for _ in range(3):
+        worker.lane()
+        with pytest.raises(ValueError, match="no picture"):
+            call(leaf(), b"123", read=refuses)
+    assert worker.entries == 0
+
+
+def test_what_a_library_writes_to_standard_error_comes_each_time(worker, capfd):
+    def loud(data):
+        os.write(2, b"a warning of the library\n")
+        return slow(data)
+
+    for _ in range(3):
+        worker.lane()
+        assert call(leaf(quiet=True), b"123", read=loud).tolist() == [49, 50, 51]
+    worker.lane()
+    assert worker.entries == 0
+    assert capfd.readouterr().err.count("a warning of the library") == 3
+
+
+@pytest.mark.parametrize("way", ["first iteration", "only one", "no room"])
+def test_no_name_is_made_where_nothing_can_be_found_or_kept(way):
+    worker, asked = LeafWorker(room=0 if way == "no room" else 1 << 30), []
+    of = ByteLeaf("test", lambda: "build", lambda data: asked.append(data))
+    for _ in range(3):
+        worker.lane(first=way == "first iteration", keeps=way != "only one")
+        call(of, b"123")
+    assert asked == [] and worker.entries == 0
+
+
+def test_what_was_not_worth_its_keeping_is_named_once_in_a_while(worker):
+    asked = []
+
+    def form(data):
+        asked.append(data)
+        return encoded(data)
+
+    of = ByteLeaf("test", lambda: "build", form)
+    worker.lane()
+    call(leaf(), b"something else, so that there is an index")
+    worker.lane()
+    for number in range(Worth.LAST + 160):
+        call(of, b"%d" % number, read=lambda data: np.zeros(9))
+    assert len(asked) == Worth.LAST + 10
+
+
+def test_a_name_that_costs_as_much_as_the_decoding_is_not_worth_it(worker):
+    data = bytes(60_000_000)  # tens of milliseconds
+    worker.lane()
+    call(leaf(), data, read=lambda data: np.zeros(9) if slow(b"1") is not None else None)
+    worker.lane()
+    assert worker.entries == 0
+
+
+def test_a_file_and_bytes_never_have_the_same_name(tmp_path):
+    """A file of the right numbers is not its own digest."""
+    path = tmp_path / "a"
+    path.write_bytes(b"123")
+    of_file = FileLeaf("test", lambda: "build", lambda scale: repr(scale)).wanted(
+        (str(path), 1), {}
+    )
+    of_bytes = leaf().wanted((b"123",), {})
+    assert of_file.key.words[5:] != of_bytes.key.words[5:], "the forms differ"
+
+
+# Functions of libraries, as in a lane.
+
+
+def begin():
+    """A worker, and functions as in a lane, which keeps whatever it decodes."""
+    from headrace.stage import functions, leaf_cost
+
+    leaf_cost.is_worth = lambda seconds, size, first: True
+    leaves.possible = True
+    functions.enable(by_value=False)
+    return LeafWorker()
+
+
+def described(value):
+    """All that a program sees of it."""
+    if isinstance(value, np.ndarray):
+        base = None if value.base is None else (value.base.shape, value.base.flags.owndata)
+        flags = repr(value.flags)
+        return type(value), value.dtype, value.shape, value.strides, value.tobytes(), flags, base
+    if type(value).__name__ == "Tensor":
+        memory = value.untyped_storage()
+        return (
+            (value.dtype, value.shape, value.stride(), value.storage_offset(), memory.nbytes()),
+            (memory.resizable(), value.requires_grad, value.is_inference(), value.device),
+            (value.is_shared(), value.is_pinned(), value._base is None, value._version),
+            value.contiguous().numpy().tobytes(),
+        )
+    return value
+
+
+def seen(call):
+    """Value, error and warnings, and what is said on standard error."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            value = described(call())
+        except Exception as error:
+            value = type(error), str(error)
+    return value, [(one.category, str(one.message)) for one in heard]
+
+
+def compare(calls, worker):
+    """Each call in four lanes, against the library's own."""
+    for lane in range(4):
+        worker.lane()
+        for number, (own, call) in enumerate(calls):
+            now = seen(call)
+            assert now == own, (lane, number, str(now)[:300], str(own)[:300])
+    worker.lane()
+
+
+def files(rng):
+    """Pictures of all kinds that programs have, sound and damaged."""
+    made = []
+
+    def add(image, form, **options):
+        file = io.BytesIO()
+        image.save(file, form, **options)
+        made.append(file.getvalue())
+
+    rough = np.random.Generator(np.random.PCG64(SEED))
+    color = Image.fromarray(rough.integers(0, 256, (40, 30, 3), np.uint8))
+    for mode in ("RGB", "RGBA", "L", "LA", "P", "1"):
+        add(color.convert(mode), "PNG")
+    add(Image.fromarray(rough.integers(0, 1 << 16, (40, 30)).astype(np.uint16)), "PNG")
+    for turned in range(1, 9):
+        exif = Image.Exif()
+        exif[STATE] = turned
+        add(color, "JPEG", exif=exif, quality=90)
+        add(color, "PNG", exif=exif)
+    add(color.convert("L"), "JPEG")
+    add(color.convert("CMYK"), "JPEG")
+    add(color, "JPEG", progressive=True)
+    add(color, "PNG", save_all=True, append_images=[color.rotate(90).resize(color.size)] * 2)
+    add(color.convert("P"), "GIF", save_all=True, append_images=[color.convert("P")] * 2)
+    for form in ("BMP", "TIFF", "WEBP"):
+        add(color, form)
+    whole = list(made)
+    for _ in range(24):
+        file = bytearray(rng.choice(whole))
+        if rng.random() < 0.5:
+            del file[rng.randrange(1, len(file)) :]
+        else:
+            file[rng.randrange(len(file))] ^= 1 << rng.randrange(8)
+        made.append(bytes(file))
+    return [*made, b"no picture", b"\0"]
+
+
+class Own(np.ndarray):
+    """An array of a class of the program's."""
+
+
+@in_own_process
+def test_imdecode_is_opencvs():
+    cv2 = pytest.importorskip("cv2")
+    rng, real, calls = random.Random(SEED), cv2.imdecode, []
+    flags = cv2.IMREAD_COLOR, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_UNCHANGED, cv2.IMREAD_ANYDEPTH
+    flags += cv2.IMREAD_REDUCED_COLOR_2, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
+
+    def add(*args, **named):
+        own = seen(lambda: real(*args, **named))
+        calls.append((own, lambda: cv2.imdecode(*args, **named)))
+
+    for file in files(rng):
+        array = np.frombuffer(file, np.uint8)
+        for flag in flags:
+            add(array, flag)
+            add(array.copy(), flag)
+    file = files(rng)[0]
+    array = np.frombuffer(file, np.uint8)
+    apart = np.repeat(array, 2)[::2]
+    assert not apart.flags.c_contiguous
+    fixed = array.copy()
+    fixed.flags.writeable = False
+    for buffer in (apart, fixed, array[None], array[:, None], array.view(np.int8), array.view(Own)):
+        add(buffer, 1)
+    for buffer in (file, bytearray(file), memoryview(file), None, array.astype(np.uint16), "text"):
+        add(buffer, 1)
+    add(array, flags=-1)
+    add(array, True)
+    add(array, 1.0)
+    add(array)
+    worker = begin()
+    assert cv2.imdecode is not real
+    compare(calls, worker)
+    assert worker.hits > 400 and worker.entries >= 100
+
+
+@in_own_process
+def test_imdecode_of_a_buffer_that_is_used_again():
+    cv2 = pytest.importorskip("cv2")
+    real, rng = cv2.imdecode, np.random.default_rng(SEED)
+    pictures = [
+        cv2.imencode(".bmp", rng.integers(0, 256, (16, 16, 3), np.uint8))[1] for _ in range(5)
+    ]
+    worker, buffer = begin(), np.empty_like(pictures[0])
+    for _ in range(4):
+        worker.lane()
+        for picture in pictures * 2:
+            buffer[:] = picture
+            made = cv2.imdecode(buffer, 1)
+            assert np.array_equal(made, real(picture, 1))
+            buffer[:] = 0
+            made[:] = 0
+    worker.lane()
+    assert worker.entries == 5 and worker.hits >= 30
+
+
+@in_own_process
+def test_bytes_that_another_thread_writes_meanwhile_are_not_kept():
+    """An array that says that nobody can write into it may lie in memory that somebody can."""
+    cv2 = pytest.importorskip("cv2")
+    real, rng = cv2.imdecode, np.random.default_rng(SEED)
+    one = cv2.imencode(".bmp", rng.integers(0, 256, (16, 16, 3), np.uint8))[1]
+    memory = bytearray(one.tobytes())
+    shown = np.frombuffer(memoryview(memory).toreadonly(), np.uint8)
+    worker = begin()
+    replaced = cv2.imdecode
+
+    def meanwhile(buf, flags):
+        made = real(buf, flags)
+        memory[60] ^= 1
+        return made
+
+    replaced.real = meanwhile
+    worker.lane()
+    assert np.array_equal(replaced(shown, 1), real(one, 1))
+    worker.lane()
+    assert worker.entries == 0
+
+
+@in_own_process
+def test_pictures_of_torchvision_are_torchvisions(tmp_path):
+    torchvision = pytest.importorskip("torchvision")
+    import torch
+    from torchvision import io as vision
+
+    folder, rng, calls = Path(tmp_path), random.Random(SEED), []
+    modes = [vision.ImageReadMode[name] for name in ("UNCHANGED", "GRAY", "RGB")]
+    alphas = [vision.ImageReadMode[name] for name in ("RGB_ALPHA", "GRAY_ALPHA")]
+
+    def add(name, *args, **named):
+        read = getattr(vision, name)
+        calls.append((seen(lambda: read(*args, **named)), lambda: read(*args, **named)))
+
+    for number, file in enumerate(files(rng)):
+        tensor = torch.frombuffer(bytearray(file), dtype=torch.uint8)
+        (folder / str(number)).write_bytes(file)
+        # torchvision reads beyond its rows where it gives palettes an alpha channel: other bits each time.
+        has_palette = file[:4] == b"\x89PNG" and file[25:26] == b"\3"
+        for mode in modes if has_palette else modes + alphas:
+            add("decode_image", tensor, mode)
+            add("read_image", str(folder / str(number)), mode)
+        add("decode_image", tensor, modes[2], apply_exif_orientation=True)
+        add("decode_jpeg", tensor, modes[2])
+        add("decode_png", tensor, modes[0])
+    tensor = torch.frombuffer(bytearray(files(rng)[7]), dtype=torch.uint8)
+    for given in (tensor[None], tensor.to(torch.int8), torch.stack([tensor] * 2, 1)[:, 0], None):
+        add("decode_image", given)
+        add("decode_jpeg", given)
+    add("read_image", str(folder / "none"))
+    with torch.inference_mode():
+        of_inference = seen(lambda: vision.decode_image(tensor))
+    worker = begin()
+    compare(calls, worker)
+    worker.lane()
+    with torch.inference_mode():
+        assert seen(lambda: vision.decode_image(tensor)) == of_inference
+    assert worker.hits > 600 and worker.entries >= 150 and torchvision
+    made = vision.decode_image(tensor)
+    stock = made.clone()
+    made.zero_()
+    assert torch.equal(vision.decode_image(tensor), stock)
+
+
+@in_own_process
+def test_what_was_kept_of_other_bytes_ends_the_keeping():
+    """As it would be if two contents had one name, or a library decoded as it likes."""
+    cv2 = pytest.importorskip("cv2")
+    real = cv2.imdecode
+    picture = cv2.imencode(".png", np.full((9, 9, 3), 77, np.uint8))[1]
+    worker = begin()
+    worker.lane()
+    cv2.imdecode(picture, 1)
+    worker.lane()
+    for number, (content, rows) in worker.segments.items():
+        worker.segments[number] = content.replace(b"M" * 99, b"N" * 99), rows
+    for _ in range(3):
+        assert np.array_equal(cv2.imdecode(picture, 1), real(picture, 1))
+    worker.lane()
+    assert worker.hits == 1, "it was not asked again"
+
+
+@in_own_process
+def test_a_function_that_the_program_has_replaced_is_the_programs():
+    cv2 = pytest.importorskip("cv2")
+    own = cv2.imdecode = lambda buf, flags: "the program's"
+    worker = begin()
+    worker.lane()
+    assert cv2.imdecode is own and cv2.imdecode(np.zeros(9, np.uint8), 1) == "the program's"
+    worker.lane()
+    assert worker.misses == 0
+
+
+def test_two_programs_give_the_same_bytes_the_same_name():
+    text = """
+        import numpy as np, cv2
+        from headrace.stage import functions, leaves
+        leaves.possible = True
+        functions.enable(by_value=False)
+        array = np.arange(200, dtype=np.uint8)
+        print(cv2.imdecode._entry.leaf.wanted((array, 1), {}).key)
+    """
+    pytest.importorskip("cv2")
+    command = [sys.executable, "-c", textwrap.dedent(text)]
+    names = {subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)}
+    assert len(names) == 1 and b"Key(" in names.pop()
+
+
+def test_memory_of_bytes_is_what_nobody_can_write():
+    pytest.importorskip("cv2")
+    from headrace.stage.opencv import _encoded
+
+    data = bytes(bytearray(b"one of a kind"))
+    assert _encoded(np.frombuffer(data, np.uint8), 1).is_fixed
+    mine = np.frombuffer(bytearray(data), np.uint8)
+    shown = np.frombuffer(memoryview(bytearray(data)).toreadonly(), np.uint8)
+    fixed = mine.copy()
+    fixed.flags.writeable = False
+    of_c = np.ctypeslib.as_array((ctypes.c_uint8 * 9)())
+    for array in (mine, shown, fixed, of_c, mine.copy()):
+        assert not _encoded(array, 1).is_fixed
