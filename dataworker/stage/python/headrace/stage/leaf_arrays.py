@@ -53,9 +53,12 @@ def plain(value: Any) -> Plain | None:
     return Plain(value.dtype.str, value.shape, base.shape) if is_all else None
 
 
-def packed(value: Any, more: Any = None) -> tuple[bytes, memoryview] | None:
-    """The parts of an entry; None: it is no entry. `more`: what JSON takes, beside the array."""
-    form = plain(value)
+def packed(
+    value: Any, more: Any = None, form: Plain | None = None
+) -> tuple[bytes, memoryview] | None:
+    """The parts of an entry; None: it is no entry. `more`: what JSON takes, beside the array. `form`: of the array
+    that is to be found, where `value` is only its memory."""
+    form = form or plain(value)
     if form is None:
         return None
     text = json.dumps([*form, more]).encode()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .leaf_arrays import listening, packed, unpacked
+from .leaf_arrays import Plain, listening, packed, unpacked
 from .leaf_cost import Worth
 from .leaf_keys import Key, form_of, key_of_words, now_ns
 from .leaves import Leaves
@@ -72,7 +72,8 @@ class ByteLeaf:
         to_array: Callable[[Any], tuple[Any, Any] | None] = lambda value: (value, None),
         from_array: Callable[[Any, Any], Any] = lambda array, more: array,
     ) -> None:
-        """`form`: takes what the function takes; None: this call's result is none. It may raise."""
+        """`form`: takes what the function takes; None: this call's result is none. It may raise. `to_array`: a
+        result that is no array, as the array that its memory is, and back."""
         self.name, self._build, self._form, self._quiet = name, build, form, quiet
         self._to, self._from = to_array, from_array
         self.worth = Worth()
@@ -123,7 +124,8 @@ class ByteLeaf:
         is_worth = type(array) is np.ndarray and leaves.keeps(saved, array.nbytes)
         if not self.worth.note(is_worth):
             return
-        parts = packed(array, more)
+        memory = None if array is value else Plain(array.dtype.str, array.shape, None)
+        parts = packed(array, more, memory)
         same = wanted.encoded.is_fixed or self._key(wanted.encoded) == wanted.key
         if parts is not None and same:
             leaves.offer(wanted.key, 0, began, parts, seconds)

@@ -21,7 +21,7 @@ def array_of(tensor: torch.Tensor) -> Any:
     on the tensor's memory could not be resized, as a program can see."""
     memory = tensor.untyped_storage()
     kind = np.dtype(str(tensor.dtype).removeprefix("torch."))
-    flat = (ctypes.c_uint8 * memory.nbytes()).from_address(memory.data_ptr())
+    flat: Any = (ctypes.c_uint8 * memory.nbytes()).from_address(memory.data_ptr())
     strides = tuple(step * kind.itemsize for step in tensor.stride())
     begin = tensor.storage_offset() * kind.itemsize
     return np.ndarray(tuple(tensor.shape), kind, flat, begin, strides)

@@ -58,9 +58,6 @@ class _Readers:
 
 
 _READERS = ("decode_image", "decode_jpeg", "read_image")
-_GRAYS = (ImageReadMode.GRAY.value, ImageReadMode.GRAY_ALPHA.value)
-# How files begin that are read in every mode without a warning. Of others one comes once in a process.
-_QUIET = ([0xFF, 0xD8, 0xFF], [0x89, 0x50, 0x4E])
 _COLORS = (ImageReadMode.RGB.value, ImageReadMode.UNCHANGED.value)
 
 
@@ -112,8 +109,6 @@ class _Decoder:
             may = form is not None and not form.progressive and not _is_gray(form, mode)
             if may and self._defers(form, data) and self._is_taken(_torchvisions_frame()):
                 return None
-        if mode in _GRAYS and data[:3].tolist() not in _QUIET:
-            return None
         return Encoded(tensors.array_of(data), repr((mode, apply_exif_orientation)), False)
 
     def _defers(self, form: Any, data: Any) -> bool:
@@ -148,22 +143,35 @@ _TYPES = {torch.uint8: "uint8", torch.uint16: "uint16"}
 
 
 def _to_array(value: Any) -> tuple[Any, Any] | None:
-    """Its memory, and the name of its type. None: it is not laid out as the library's pictures are."""
+    """Its memory, the name of its type, and whether it is a view. None: it is not laid out as the library's
+    pictures are."""
     if type(value) is not torch.Tensor or value.dtype not in _TYPES or value.ndim != 3:
         return None
     channels, height, width = value.shape
-    array = value.permute(1, 2, 0)
     alike = value.stride() == (1, width * channels, channels) and value.storage_offset() == 0
-    if not alike or value.untyped_storage().nbytes() != value.nbytes or value.requires_grad:
+    memory = value.untyped_storage()
+    if not alike or memory.nbytes() != value.nbytes or not memory.resizable():
+        return None
+    base = value._base
+    if base is not None and not (base.shape == (height, width, channels) and base.is_contiguous()):
         return None
     # A copy where one axis has one element, whose stride says nothing to NumPy.
-    return np.ascontiguousarray(tensors.array_of(array)), _TYPES[value.dtype]
+    array = np.ascontiguousarray(tensors.array_of(value.permute(1, 2, 0)))
+    return array, (_TYPES[value.dtype], base is not None)
 
 
-def _from_array(array: Any, kind: str) -> Any:
-    pixels = torch.empty(array.shape, dtype=getattr(torch, kind), device="cpu")
+def _from_array(array: Any, more: Any) -> Any:
+    kind, is_view = more
+    kind, (height, width, channels) = getattr(torch, kind), array.shape
+    if is_view:
+        pixels = torch.empty(array.shape, dtype=kind, device="cpu")
+        made = pixels.permute(2, 0, 1)
+    else:
+        shape, steps = (channels, height, width), (1, width * channels, channels)
+        made = torch.empty_strided(shape, steps, dtype=kind, device="cpu")
+        pixels = made.permute(1, 2, 0)
     tensors.array_of(pixels)[...] = array
-    return pixels.permute(2, 0, 1)
+    return made
 
 
 def _nothing(*_: Any, **__: Any) -> Made | None:
