@@ -119,10 +119,11 @@ class ByteLeaf:
     def _keep(self, leaves: Leaves, wanted: Wanted, value: Any, began: int, seconds: float) -> None:
         if not leaves.may_keep:
             return
+        array: Any
         array, more = self._to(value) or (None, None)
         saved = seconds - 2 * wanted.seconds  # once at a hit, and once more below
-        is_worth = type(array) is np.ndarray and leaves.keeps(saved, array.nbytes)
-        if not self.worth.note(is_worth):
+        is_array = type(array) is np.ndarray
+        if not self.worth.note(is_array and leaves.keeps(saved, array.nbytes)):
             return
         memory = None if array is value else Plain(array.dtype.str, array.shape, None)
         parts = packed(array, more, memory)
