@@ -380,3 +380,22 @@ def test_a_photograph_is_kept_from_the_second_iteration_on(tmp_path):
         Image.open(photo_file).convert("RGB").crop((0, 0, 100, 100)).tobytes()
         Image.open(slow).load()
     assert worker.entries == 2
+
+
+@in_own_process
+def test_pictures_of_bytes_that_were_not_worth_it_are_tried_again(tmp_path):
+    from headrace.stage import leaf_cost, render
+
+    worker, worth = LeafWorker(), [False]
+    content = photo(random.Random(SEED), (60, 60))
+    lanes(worker, True)
+    leaf_cost.is_worth = lambda seconds, size, first: worth[0]
+    worker.lane()
+    for _ in range(40):
+        Image.open(io.BytesIO(content)).convert("RGB").crop((0, 0, 30, 30)).tobytes()
+    assert render.worth.poor >= leaf_cost.Worth.LAST
+    worth[0] = True
+    for _ in range(40):
+        Image.open(io.BytesIO(content)).convert("RGB").crop((0, 0, 30, 30)).tobytes()
+    worker.lane()
+    assert worker.entries == 1

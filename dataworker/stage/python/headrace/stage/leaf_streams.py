@@ -27,6 +27,11 @@ class Wanted(NamedTuple):
     seconds: float = 0.0  # that it took to name it
 
     @property
+    def is_named_at_a_cost(self) -> bool:
+        """Somebody has asked before whether it is likely to be worth it."""
+        return self.content is None
+
+    @property
     def ctime_ns(self) -> int:
         return 0 if self.content is None else self.content.ctime_ns
 

@@ -83,7 +83,9 @@ class Source:
         if self._pixels is not None or self._is_kept():
             return True
         kept = leaves.active() if self._wanted is not None else None
-        return kept is not None and kept.wants_whole and worth.is_likely()
+        if kept is None or self._wanted is None or not kept.wants_whole:
+            return False
+        return self._wanted.is_named_at_a_cost or worth.is_likely()
 
     def _is_kept(self) -> bool:
         """Looks for it, once."""
