@@ -119,6 +119,7 @@ def test_memory_that_the_worker_has_given_up_is_let_go(worker, tmp_path):
 def test_an_index_imports_nothing_into_the_program(tmp_path):
     """Each lane would do it again: numpy.ma took 15 ms of each lane of each epoch."""
     worker, before = LeafWorker(), set(sys.modules)
+    worker.lane()
     for number in range(3):
         path = Path(tmp_path) / str(number)
         path.write_text("1 2 3")
@@ -126,7 +127,7 @@ def test_an_index_imports_nothing_into_the_program(tmp_path):
         worker.lane()
     assert len(worker.segments) == 3 and call(numbers, path).tolist() == [1, 2, 3]
     assert set(leaves.here._segments) <= set(worker.segments)
-    assert set(sys.modules) - before == set()
+    assert set(sys.modules) - before == set(), set(sys.modules) - before
 
 
 def test_arguments_and_the_files_ending_name_different_leaves(worker, tmp_path):
