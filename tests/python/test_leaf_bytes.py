@@ -20,6 +20,7 @@ from headrace.stage.leaf_arrays import FileLeaf
 from headrace.stage.leaf_bytes import ByteLeaf, Encoded, key_of_bytes
 from headrace.stage.leaf_cost import Worth
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from support.leaf_worker import LeafWorker
 from support.own_process import in_own_process
 
@@ -292,6 +293,7 @@ def files(rng):
     for form in ("BMP", "TIFF", "WEBP"):
         add(color, form)
     whole = list(made)
+    made.append(noted(color))
     for _ in range(24):
         file = bytearray(rng.choice(whole))
         if rng.random() < 0.5:
@@ -300,6 +302,14 @@ def files(rng):
             file[rng.randrange(len(file))] ^= 1 << rng.randrange(8)
         made.append(bytes(file))
     return [*made, b"no picture", b"\0"]
+
+
+def noted(image):
+    """A sound picture, and a damaged note in its file: libpng warns of it, each time."""
+    file, note = io.BytesIO(), PngInfo()
+    note.add_text("key", "value")
+    image.save(file, "PNG", pnginfo=note)
+    return file.getvalue().replace(b"value", b"valve")
 
 
 class Own(np.ndarray):
@@ -338,7 +348,7 @@ def test_imdecode_is_opencvs():
     add(array)
     worker = begin()
     assert cv2.imdecode is not real
-    assert any(said for (_, _, said), _ in calls), "of libpng"
+    assert any(type(value[0]) is type and said for (value, _, said), _ in calls), "of libpng"
     compare(calls, worker)
     assert worker.hits > 400 and worker.entries >= 100
 

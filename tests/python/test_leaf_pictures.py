@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image, ImageFile, ImageOps, PngImagePlugin
 from support.leaf_worker import LeafWorker
 from support.own_process import in_own_process
@@ -327,6 +328,21 @@ def test_files_that_the_program_has_opened_are_kept_only_where_they_can_be_named
         assert Image.open(io.BytesIO(path.read_bytes())).convert("RGB").tobytes() == stock
     worker.lane()
     assert (worker.entries, worker.hits) == (2, 4), "one by the file's name, and one by its bytes"
+
+
+@pytest.mark.parametrize("opens", STREAMS)
+def test_a_stream_stays_where_it_is_when_its_bytes_are_taken(opens, tmp_path):
+    from headrace.stage.leaf_streams import bytes_of
+
+    path = tmp_path / "a.jpg"
+    path.write_bytes(photo(random.Random(SEED), (60, 60)))
+    archives(path)
+    for at in (0, 1, 700, path.stat().st_size):
+        with opens(path) as stream:
+            stream.read(at)
+            taken = bytes_of(stream)
+            assert stream.tell() == at and stream.read() == path.read_bytes()[at:]
+            assert taken == (path.read_bytes() if opens not in (by_file, own_stream) else None)
 
 
 @in_own_process
