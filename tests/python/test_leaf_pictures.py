@@ -1,14 +1,11 @@
 """Pictures from leaves are PIL's: the pixels, all that an image has beside them, errors, and what may be written."""
 
-import contextlib
 import io
 import os
 import pickle
 import random
 import re
-import tarfile
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +13,7 @@ import pytest
 from PIL import Image, ImageFile, ImageOps, PngImagePlugin
 from support.leaf_worker import LeafWorker
 from support.own_process import in_own_process
+from support.picture_streams import STREAMS, archives, by_file, by_name, own_stream
 from support.stage_pictures import SEED, deferred_class, enable, photo
 
 FORMATS = (
@@ -58,57 +56,6 @@ def write(path, rng):
     if rng.random() < 0.15:
         os.truncate(path, rng.randint(1, os.path.getsize(path)))
     return form
-
-
-@contextlib.contextmanager
-def by_name(path):
-    yield path
-
-
-def by_file(path):
-    return open(path, "rb")
-
-
-def in_memory(path):
-    return io.BytesIO(Path(path).read_bytes())
-
-
-@contextlib.contextmanager
-def in_zip(path):
-    with zipfile.ZipFile(f"{path}.zip") as archive, archive.open("stored") as member:
-        yield member
-
-
-@contextlib.contextmanager
-def in_packed_zip(path):
-    with zipfile.ZipFile(f"{path}.zip") as archive, archive.open("packed") as member:
-        yield member
-
-
-@contextlib.contextmanager
-def in_tar(path):
-    with tarfile.open(f"{path}.tar") as archive:
-        yield archive.extractfile("member")
-
-
-class Own(io.BytesIO):
-    """A stream of a class of the program's."""
-
-
-def own_stream(path):
-    return Own(Path(path).read_bytes())
-
-
-STREAMS = (by_file, in_memory, in_zip, in_packed_zip, in_tar, own_stream)
-
-
-def archives(path):
-    """What the streams of a picture read."""
-    with zipfile.ZipFile(f"{path}.zip", "w") as archive:
-        archive.write(path, "stored")
-        archive.write(path, "packed", zipfile.ZIP_DEFLATED)
-    with tarfile.open(f"{path}.tar", "w") as archive:
-        archive.add(path, "member")
 
 
 def look(path, ways, opens=by_name):
