@@ -132,11 +132,14 @@ class FileLeaf:
         """What `read` returns or raises; keeps it, if that is worth it."""
         began, before = now_ns(), time.thread_time()
         heard = [False]
-        with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
+        # rests() has asked already where nothing can be found.
+        may_keep = leaves.may_keep and (not leaves.has_any or self.worth.is_likely())
+        with listening(heard) if self._quiet and may_keep else nullcontext():
             value = read(*args, **named)
         seconds = time.thread_time() - before
         try:
-            self._keep(leaves, wanted, value, began, seconds, heard[0])
+            if may_keep:
+                self._keep(leaves, wanted, value, began, seconds, heard[0])
         except Exception:  # of an array that is unlike all others
             pass
         return value

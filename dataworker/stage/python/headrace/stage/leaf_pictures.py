@@ -95,12 +95,13 @@ worth_naming = Worth()
 
 
 def _wanted(image: Any, kept: leaves.Leaves) -> Wanted | None:
-    text = _picture(image)
-    if text is None or is_file(image.fp):
-        return None if text is None else wanted(image.fp, text)
-    if not kept.looks_for_pictures or not worth_naming.is_likely():
+    is_named = is_file(image.fp)
+    if not is_named and not (kept.looks_for_pictures and worth_naming.is_likely()):
         kept.missed()
         return None
+    text = _picture(image)
+    if text is None or is_named:
+        return None if text is None else wanted(image.fp, text)
     before = time.thread_time()
     data = bytes_of(image.fp)
     took = time.thread_time() - before
