@@ -97,8 +97,9 @@ class FileLeaf:
         self.worth = Worth()
 
     def rests(self, leaves: Leaves) -> bool:
-        """Whether a call is not looked at: nothing is there, and nothing would be kept."""
-        return leaves.is_idle or (not leaves.has_any and not self.worth.is_likely())
+        """Whether a call is not looked at: nothing is there and nothing would be kept, or what was made lately
+        was neither found nor worth its keeping."""
+        return leaves.is_idle or not self.worth.is_likely()
 
     def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> "Wanted | None":
         """None: the call is none whose result is a leaf."""
@@ -124,6 +125,7 @@ class FileLeaf:
         return True
 
     def found(self, entry: memoryview) -> Any:
+        self.worth.note(True)
         return self._from(*unpacked(entry))
 
     def make(
@@ -132,14 +134,11 @@ class FileLeaf:
         """What `read` returns or raises; keeps it, if that is worth it."""
         began, before = now_ns(), time.thread_time()
         heard = [False]
-        # rests() has asked already where nothing can be found.
-        may_keep = leaves.may_keep and (not leaves.has_any or self.worth.is_likely())
-        with listening(heard) if self._quiet and may_keep else nullcontext():
+        with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
             value = read(*args, **named)
         seconds = time.thread_time() - before
         try:
-            if may_keep:
-                self._keep(leaves, wanted, value, began, seconds, heard[0])
+            self._keep(leaves, wanted, value, began, seconds, heard[0])
         except Exception:  # of an array that is unlike all others
             pass
         return value
