@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -63,6 +64,52 @@ if __name__ == "__main__":
     print(json.dumps(seen))
 """
 
+# The same of pictures in an archive, which are decoded from bytes.
+_OF_BYTES = """
+import io, json, pathlib, random, sys, zipfile, zlib
+import cv2
+import numpy as np
+import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+from torchvision.io import decode_image
+
+class Own(Dataset):
+    def __init__(self, path):
+        self.path, self.archive = path, None
+        with zipfile.ZipFile(path) as archive:
+            self.names = archive.namelist()
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        if self.archive is None:
+            self.archive = zipfile.ZipFile(self.path)
+        content = self.archive.read(self.names[index])
+        with self.archive.open(self.names[index]) as member:
+            parts = [np.array(Image.open(member)), np.array(Image.open(io.BytesIO(content)))]
+        parts.append(cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR))
+        parts.append(decode_image(torch.frombuffer(bytearray(content), dtype=torch.uint8)))
+        parts[-1] = parts[-1].permute(1, 2, 0).numpy()
+        left = random.randrange(parts[0].shape[1] - 32)
+        for part in parts:
+            part[0] = 0
+        return np.stack([part[:32, left : left + 32] for part in parts])
+
+if __name__ == "__main__":
+    folder, epochs = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+    torch.manual_seed(0)
+    random.seed(0)
+    loader = DataLoader(Own(folder / "pictures.zip"), 4, shuffle=True, num_workers=2)
+    seen = []
+    for epoch in range(epochs):
+        seen.append(0)
+        for parts in loader:
+            seen[-1] = zlib.crc32(parts.numpy().tobytes(), seen[-1])
+    print(json.dumps(seen))
+"""
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
@@ -72,12 +119,16 @@ def files(tmp_path_factory):
         np.savetxt(folder / f"{number}.txt", rng.normal(size=(600, 6)))
         pixels = np.cumsum(rng.integers(-3, 4, (400, 500, 3)), 1).astype("uint8")
         Image.fromarray(pixels).save(folder / f"{number}.png")
+    with zipfile.ZipFile(folder / "pictures.zip", "w") as archive:
+        for number in range(24):
+            archive.write(folder / f"{number}.png", f"{number}.png")
     (folder / "program.py").write_text(_PROGRAM)
+    (folder / "of_bytes.py").write_text(_OF_BYTES)
     return folder
 
 
-def command(files, epochs, *served):
-    program = [sys.executable, str(files / "program.py"), str(files), str(epochs)]
+def command(files, epochs, *served, name="program.py"):
+    program = [sys.executable, str(files / name), str(files), str(epochs)]
     return [HEADRACE, "run", *served, "--", *program] if served else program
 
 
@@ -150,6 +201,20 @@ def test_later_epochs_and_the_next_job_find_what_was_read(files, stock, pool):
             assert finished(second) == stock[:4]
         wait_for(lambda: counted(pool, "hits") >= hits + 24, "hits of the next job, at once")
         assert counted(pool, "entries") >= entries
+
+
+def test_what_is_decoded_of_bytes_is_found_by_later_epochs_and_by_the_next_job(files, pool):
+    pytest.importorskip("cv2")
+    stock = ran(command(files, EPOCHS, name="of_bytes.py"))
+    with worker(pool, "256M"):
+        wait_for(lambda: ready_workers(pool), "worker")
+        served = command(files, EPOCHS, "--coordinator", pool, name="of_bytes.py")
+        assert ran(served) == stock
+        wait_for(lambda: counted(pool, "hits") > 96, "hits of later epochs")
+        hits = counted(pool, "hits")
+        second = command(files, 2, "--coordinator", pool, name="of_bytes.py")
+        assert ran(second) == stock[:2]
+        wait_for(lambda: counted(pool, "hits") >= hits + 96, "hits of the next job, at once")
 
 
 def test_a_cache_of_nothing_costs_only_speed(files, stock, pool):

@@ -1,13 +1,15 @@
 """Functions of libraries that read files: what a lane found is what the library returns, or the library returns it."""
 
+import io
 import os
-import random
 import time
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib import npyio
 from support.leaf_worker import LeafWorker
 from support.own_process import in_own_process
 
@@ -221,10 +223,84 @@ def test_a_function_that_the_program_has_replaced_is_the_programs(tmp_path):
             return name
 
     np.loadtxt = own = Own()
+    np.genfromtxt = mine = lambda name: time.time()
+    npyio.NpzFile.__getitem__ = at = lambda archive, name: name
     worker = begin()
     worker.lane()
     assert np.loadtxt is own and np.loadtxt(path) == path
-    assert random.Random(SEED) and time.time()
+    assert np.genfromtxt is mine and npyio.NpzFile.__getitem__ is at
+
+
+def archive(path):
+    """Packed and plain arrays of all kinds, and other members."""
+    rng = np.random.default_rng(SEED)
+    numbers = rng.normal(size=(300, 6))
+    np.savez_compressed(
+        path, a=numbers, b=numbers.astype("f4"), whole=rng.integers(0, 9, (50, 50)), flat=numbers[0],
+        order=np.asfortranarray(numbers), turned=numbers.T, big=numbers.astype(">f8"), one=np.array(7),
+        none=np.empty((0, 3)), text=np.array(["a", "bc"]), truth=numbers > 0,
+        named=np.array([(1, 2.0)], [("x", "i4"), ("y", "f8")]), objects=np.array([None, 3], object),
+    )  # fmt: skip
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("note.txt", "no array" * 99)
+        packed.write(path.with_suffix(".npy"), "plain.npy", zipfile.ZIP_STORED)
+        content = path.with_suffix(".npy").read_bytes()
+        packed.writestr("cut.npy", content[: len(content) // 2])
+        packed.writestr("two.npy", content.replace(b"(300, 6), }", b"(300L, 6),}"))
+
+
+@in_own_process
+def test_packed_arrays_are_numpys(tmp_path):
+    path = Path(tmp_path) / "a.npz"
+    np.save(path.with_suffix(".npy"), np.random.default_rng(SEED).normal(size=(300, 6)))
+    archive(path)
+    with np.load(path) as found:
+        names = [*found.files, "a.npy", "nothing", 7, None]
+    calls = []
+
+    def add(name, opens=lambda: path, **how):
+        def look():
+            with np.load(opens(), **how) as found:
+                seen_file = found.zip.fp
+                value = found[name]
+                return value if opens() is path else (value, seen_file.tell())
+
+        calls.append(look)
+
+    for name in names:
+        add(name)
+        add(name, allow_pickle=True)
+        add(name, lambda: open(path, "rb"))
+        add(name, lambda: io.BytesIO(path.read_bytes()))
+    add("a", max_header_size=8)
+    stock = [seen(call) for call in calls]
+    assert any(told for _, told in stock), "that of Python 2"
+    worker = begin()
+    for lane in range(4):
+        worker.lane()
+        for number, (call, own) in enumerate(zip(calls, stock, strict=True)):
+            assert seen(call) == own, (lane, number)
+    worker.lane()
+    assert worker.hits > 25 and worker.entries >= 6, (worker.hits, worker.entries)
+    with np.load(path) as found:
+        values = [found["a"], found.f.a, next(iter(found.items()))[1], found.get("a")]
+        assert len({id(value) for value in values}) == 4
+        values[0][:] = 0
+        assert found["a"].any() and all(value.any() for value in values[1:])
+
+
+@in_own_process
+def test_an_archive_that_has_changed_is_read_again(tmp_path):
+    path, rng = Path(tmp_path) / "a.npz", np.random.default_rng(SEED)
+    numbers, worker = rng.normal(size=(40, 40)), begin()
+    for step in range(12):
+        numbers = rng.normal(size=(40, 40)) if step % 3 == 0 else numbers
+        np.savez_compressed(path, a=numbers, b=numbers + 1)
+        worker.lane()
+        for _ in range(2):
+            with np.load(path) as found:
+                assert np.array_equal(found["a"], numbers), step
+                assert np.array_equal(found["b"], numbers + 1), step
 
 
 @in_own_process

@@ -76,6 +76,8 @@ def test_what_is_worth_keeping():
     assert not leaf_cost.is_worth(0.003, 1 << 20, first=True)
     assert not leaf_cost.is_worth(0.0004, 1 << 20, first=False), "a copy"
     assert not leaf_cost.is_worth(20e-6, 10, first=False), "a small file"
+    assert not leaf_cost.is_worth(90e-6, 10, first=False), "a word"
+    assert leaf_cost.is_worth(150e-6, 10, first=False)
     rng = random.Random(SEED)
     for _ in range(1000):
         room, least = (

@@ -4,13 +4,16 @@ import io
 import os
 import pickle
 import random
+import re
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image, ImageFile, ImageOps, PngImagePlugin
 from support.leaf_worker import LeafWorker
 from support.own_process import in_own_process
+from support.picture_streams import STREAMS, archives, by_file, by_name, own_stream
 from support.stage_pictures import SEED, deferred_class, enable, photo
 
 FORMATS = (
@@ -55,21 +58,39 @@ def write(path, rng):
     return form
 
 
-def look(path, ways):
+def look(path, ways, opens=by_name):
     """All that a program sees of it: values, errors and warnings."""
     seen = []
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            with Image.open(path) as image:
-                for way, argument in ways:
-                    seen.append(state(image))
-                    image = way(image, argument)
-                    seen.append(bytes_of(image))
-                seen.append(state(image))
+            with opens(path) as stream:
+                seen += seen_of(stream, ways)
+                if stream is not path:
+                    seen.append(stream.closed or (stream.tell(), stream.read(9)))
         except Exception as error:
-            seen.append((type(error), str(error)))
+            seen.append(told(error))
     return seen, sorted(str(one.message) for one in heard)
+
+
+def seen_of(stream, ways):
+    seen = []
+    try:
+        with Image.open(stream) as image:
+            for way, argument in ways:
+                seen.append(state(image))
+                image = way(image, argument)
+                seen.append(bytes_of(image))
+                if hasattr(stream, "tell"):
+                    seen.append(stream.closed or stream.tell())
+            seen.append(state(image))
+    except Exception as error:
+        seen.append(told(error))
+    return seen
+
+
+def told(error):
+    return type(error), re.sub("0x[0-9a-f]+", "", str(error))
 
 
 def state(image):
@@ -157,21 +178,25 @@ def lanes(worker, defers):
     keep_all()
 
 
-def compare(folder, defers, cases):
+def compare(folder, defers, cases, streams=(by_name,)):
     """Each picture, looked at as PIL does it, then by the lane that keeps it, then by two that find it."""
     rng = random.Random(SEED + defers)
     made = []
     for case in range(cases):
         path = Path(folder) / str(case)
         write(path, rng)
+        if streams != (by_name,):
+            archives(path)
         for ways in (any_ways(rng), any_ways(rng)):
-            made.append((path, ways, look(path, ways)))
+            opens = rng.choice(streams)
+            made.append((path, ways, opens, look(path, ways, opens)))
     worker = LeafWorker()
     lanes(worker, defers)
     for lane in range(3):
         worker.lane()
-        for case, (path, ways, stock) in enumerate(made):
-            assert look(path, ways) == stock, f"seed {SEED} lane {lane} case {case}"
+        for case, (path, ways, opens, stock) in enumerate(made):
+            now = look(path, ways, opens)
+            assert now == stock, f"seed {SEED} lane {lane} case {case} {opens.__name__}"
     worker.lane()
     assert worker.hits > cases / 4, "or nothing was compared"
     assert worker.entries > cases / 8
@@ -185,6 +210,16 @@ def test_any_picture_is_pils(tmp_path):
 @in_own_process
 def test_any_picture_is_pils_where_pictures_are_deferred(tmp_path):
     compare(tmp_path, True, 200)
+
+
+@in_own_process
+def test_any_picture_of_a_stream_is_pils(tmp_path):
+    compare(tmp_path, False, 200, STREAMS)
+
+
+@in_own_process
+def test_any_picture_of_a_stream_is_pils_where_pictures_are_deferred(tmp_path):
+    compare(tmp_path, True, 200, STREAMS)
 
 
 @in_own_process
@@ -239,7 +274,22 @@ def test_files_that_the_program_has_opened_are_kept_only_where_they_can_be_named
             assert Image.open(file).convert("RGB").tobytes() == stock
         assert Image.open(io.BytesIO(path.read_bytes())).convert("RGB").tobytes() == stock
     worker.lane()
-    assert (worker.entries, worker.hits) == (1, 2)
+    assert (worker.entries, worker.hits) == (2, 4), "one by the file's name, and one by its bytes"
+
+
+@pytest.mark.parametrize("opens", STREAMS)
+def test_a_stream_stays_where_it_is_when_its_bytes_are_taken(opens, tmp_path):
+    from headrace.stage.leaf_streams import bytes_of
+
+    path = tmp_path / "a.jpg"
+    path.write_bytes(photo(random.Random(SEED), (60, 60)))
+    archives(path)
+    for at in (0, 1, 700, path.stat().st_size):
+        with opens(path) as stream:
+            stream.read(at)
+            taken = bytes_of(stream)
+            assert stream.tell() == at and stream.read() == path.read_bytes()[at:]
+            assert taken == (path.read_bytes() if opens not in (by_file, own_stream) else None)
 
 
 @in_own_process
@@ -293,3 +343,22 @@ def test_a_photograph_is_kept_from_the_second_iteration_on(tmp_path):
         Image.open(photo_file).convert("RGB").crop((0, 0, 100, 100)).tobytes()
         Image.open(slow).load()
     assert worker.entries == 2
+
+
+@in_own_process
+def test_pictures_of_bytes_that_were_not_worth_it_are_tried_again(tmp_path):
+    from headrace.stage import leaf_cost, render
+
+    worker, worth = LeafWorker(), [False]
+    content = photo(random.Random(SEED), (60, 60))
+    lanes(worker, True)
+    leaf_cost.is_worth = lambda seconds, size, first: worth[0]
+    worker.lane()
+    for _ in range(40):
+        Image.open(io.BytesIO(content)).convert("RGB").crop((0, 0, 30, 30)).tobytes()
+    assert render.worth.poor >= leaf_cost.Worth.LAST
+    worth[0] = True
+    for _ in range(40):
+        Image.open(io.BytesIO(content)).convert("RGB").crop((0, 0, 30, 30)).tobytes()
+    worker.lane()
+    assert worker.entries == 1

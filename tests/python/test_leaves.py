@@ -2,6 +2,7 @@
 new result; and whatever may not be kept is not."""
 
 import os
+import sys
 import time
 import weakref
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from headrace.stage import leaves
-from headrace.stage.leaf_arrays import FileLeaf
+from headrace.stage.leaf_arrays import FileLeaf, packed
+from headrace.stage.leaf_cost import Worth
 from headrace.stage.leaf_door import PATIENCE
 from headrace.stage.leaf_keys import STEP_NS
 from support.leaf_worker import LeafWorker
+from support.own_process import in_own_process
 
 SEED = 20261129
 
@@ -111,6 +114,21 @@ def test_memory_that_the_worker_has_given_up_is_let_go(worker, tmp_path):
     lane.begin()  # the second batch, which looks again
     assert held[0]() is None
     assert call(read, path).tolist() == [1, 2, 3]
+
+
+@in_own_process
+def test_an_index_imports_nothing_into_the_program(tmp_path):
+    """Each lane would do it again: numpy.ma took 15 ms of each lane of each epoch."""
+    worker, before = LeafWorker(), set(sys.modules)
+    worker.lane()
+    for number in range(3):
+        path = Path(tmp_path) / str(number)
+        path.write_text("1 2 3")
+        call(slow(numbers), old(path))
+        worker.lane()
+    assert len(worker.segments) == 3 and call(numbers, path).tolist() == [1, 2, 3]
+    assert set(leaves.here._segments) <= set(worker.segments)
+    assert set(sys.modules) - before == set(), set(sys.modules) - before
 
 
 def test_arguments_and_the_files_ending_name_different_leaves(worker, tmp_path):
@@ -221,6 +239,24 @@ def test_what_a_reader_writes_to_standard_error_comes_each_time(worker, tmp_path
         assert kept.find(wanted.key) is None
         assert loud.make(kept, wanted, read, (str(path),), {}).tolist() == [1, 2, 3]
     assert capfd.readouterr().err.count("a warning of the library") == 2
+
+
+def test_a_reader_whose_results_are_not_worth_it_is_left_alone_where_others_are_kept(
+    worker, tmp_path
+):
+    quick, path = FileLeaf("quick", lambda: "build", lambda: ""), tmp_path / "a"
+    path.write_text("1 2 3")
+    worker.lane()
+    call(slow(numbers), old(path))
+    kept, looked = worker.lane(), 0
+    assert kept.has_any
+    for _ in range(Worth.LAST + 160):
+        if not quick.rests(kept):
+            looked += 1
+            quick.make(kept, quick.wanted((str(path),), {}), numbers, (str(path),), {})
+    assert looked == Worth.LAST + 10
+    quick.found(memoryview(b"".join(map(bytes, packed(np.ones(3))))))
+    assert not quick.rests(kept), "one was found"
 
 
 def test_a_worker_without_room_costs_only_speed(tmp_path):

@@ -24,6 +24,7 @@ from ..stage import functions, leaf_keys, leaves, wire
 from ..stage.bad_samples import GuardingInit
 from ..stage.lane import LanePort, LaneSettings, lane_main
 from ..stage.lessons import Lessons
+from .read_before import ReadBefore
 
 if TYPE_CHECKING:  # spawned processes import this file, and need no more than it does
     from ..capture import StagePlan
@@ -115,6 +116,9 @@ class _Queue:
         pass
 
 
+_READ_BEFORE = ReadBefore()
+
+
 class Lanes:
     """Mixed in front of an iterator of torch's with worker processes. One thread."""
 
@@ -140,13 +144,15 @@ class Lanes:
             trainer=os.getpid(),
             watched=self._watched(),
             leaves=leaves.possible,
-            first=self._state.iterations <= 1,
+            first=self._state.iterations <= 1 and not self._state.is_read_before,
             keeps=options.from_environment().epochs != 1,
         )
 
     def lessons(self, intact: bool) -> Lessons:
         """What lanes that are forked now need not find out again. `intact`: as Lessons.take's."""
         loader: Any = self._loader()
+        if self._state.iterations == 0:
+            self._state.is_read_before = _READ_BEFORE.note(loader.dataset)
         self._state.iterations += 1
         lessons = self._state.lessons_of(loader.num_workers)
         lessons.take([loader.dataset, loader.collate_fn], self._code.by_pil, intact)

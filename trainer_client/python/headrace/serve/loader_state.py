@@ -23,6 +23,7 @@ class LoaderState:
         self.reference: Reference | None = None  # of the iter() that is under way
         self._lessons: Lessons | None = None
         self.iterations = 0  # that had lanes
+        self.is_read_before = False  # its data set, by lanes of another loader
         self.compares = True  # `headrace verify` compares all by itself
         # A plan, and workers whose samples were compared.
         self._met: tuple[str, set[int]] = ("", set())

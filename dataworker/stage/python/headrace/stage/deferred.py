@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image, JpegImagePlugin
 
-from . import leaf_pictures, leaves
+from . import leaf_pictures, leaf_streams, leaves, render
 from .pictures import FilePicture, Picture
 from .redo import Redo, is_damaged
 from .render import ImageMaker, Source
@@ -295,14 +295,23 @@ def defer(opened: Any) -> DeferredImage | None:
     return _deferred(opened, FilePicture(source, (), opened.size))
 
 
-def _wanted(stream: Any) -> leaf_pictures.Wanted | None:
+def _wanted(stream: Any) -> leaf_streams.Wanted | None:
+    """Of a file, before it is read."""
     kept = leaves.active()
     if kept is None:
         return None
     if not kept.looks_for_pictures:
         kept.missed()
         return None
-    return leaf_pictures.wanted(stream, _WHOLE)
+    return leaf_streams.wanted(stream, _WHOLE)
+
+
+def _wanted_of(file: bytes) -> leaf_streams.Wanted | None:
+    """Of bytes that no file of its own gave."""
+    kept = leaves.active()
+    if kept is None or not kept.looks_for_pictures or not render.worth.is_likely():
+        return None
+    return leaf_streams.wanted_of(file, _WHOLE)
 
 
 def source_of(opened: Any) -> Source | None:
@@ -318,13 +327,15 @@ def source_of(opened: Any) -> Source | None:
         wanted = _wanted(stream)
         stream.seek(0)
         file = stream.read()
-        if wanted is not None and not leaf_pictures.holds(stream, wanted):
+        if wanted is not None and not leaf_streams.holds(stream, wanted):
             wanted = None
     except Exception:
         return None  # PIL will meet it too, in its own way
     # Without its end it is truncated: PIL raises here and now, where the program expects it.
     if type(file) is not bytes or not file.endswith(END_OF_IMAGE) or is_damaged(file):
         return None
+    if wanted is None and not leaf_streams.is_file(stream):
+        wanted = _wanted_of(file)
     return Source(file, wanted)
 
 

@@ -15,8 +15,10 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
+from types import FunctionType
 from typing import Any, NamedTuple
 
+from ..native.genuine import is_genuine
 from ..process.modules import namespace
 from ..process.output import tell
 from . import leaves
@@ -127,7 +129,8 @@ class Replaced:
 
     def put(self) -> None:
         """Puts this in the library function's place."""
-        setattr(self._entry.owner, self._entry.name, self)
+        owner = self._entry.owner
+        setattr(owner, self._entry.name, _method(self) if isinstance(owner, type) else self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["real"], name)
@@ -210,6 +213,16 @@ class Replaced:
         )
 
 
+def _method(replaced: Replaced) -> Callable[..., Any]:
+    """Of a class, whose instance it takes."""
+
+    @functools.wraps(replaced.real)
+    def method(*args: Any, **named: Any) -> Any:
+        return replaced(*args, **named)
+
+    return method
+
+
 class _Count:
     made = 0  # by native forms, since somebody asked
     news = 0  # grows with what is found out
@@ -290,10 +303,19 @@ def _entries() -> dict[int, Replaced]:
         except Exception:
             continue  # without the native part, or with another cv2, everything still runs
         for entry in entries:
-            if type(getattr(entry.owner, entry.name, None)) is entry.own:
+            if _is_librarys(entry):
                 replaced = Replaced(entry)
                 found[id(replaced.real)] = replaced
     return found
+
+
+def _is_librarys(entry: Entry) -> bool:
+    """Whether the function is the library's own, and not what the program has put in its place."""
+    function = getattr(entry.owner, entry.name, None)
+    if type(function) is not entry.own or not isinstance(function, FunctionType):
+        return type(function) is entry.own
+    of = entry.owner.__module__ if isinstance(entry.owner, type) else entry.owner.__name__
+    return is_genuine(function, of.partition(".")[0])
 
 
 def _referrers(entries: dict[int, Replaced]) -> list[Place]:

@@ -49,7 +49,7 @@ class LaneSettings:
     watched: bool | None
     trainer: int  # pid
     leaves: bool = False  # a worker may keep what is read and decoded (leaves.py)
-    first: bool = True  # the loader's first iteration
+    first: bool = True  # of a loader, and of its data set
     keeps: bool = True  # another one may come
 
 

@@ -53,9 +53,12 @@ def plain(value: Any) -> Plain | None:
     return Plain(value.dtype.str, value.shape, base.shape) if is_all else None
 
 
-def packed(value: Any, more: Any = None) -> tuple[bytes, memoryview] | None:
-    """The parts of an entry; None: it is no entry. `more`: what JSON takes, beside the array."""
-    form = plain(value)
+def packed(
+    value: Any, more: Any = None, form: Plain | None = None
+) -> tuple[bytes, memoryview] | None:
+    """The parts of an entry; None: it is no entry. `more`: what JSON takes, beside the array. `form`: of the array
+    that is to be found, where `value` is only its memory."""
+    form = form or plain(value)
     if form is None:
         return None
     text = json.dumps([*form, more]).encode()
@@ -94,8 +97,9 @@ class FileLeaf:
         self.worth = Worth()
 
     def rests(self, leaves: Leaves) -> bool:
-        """Whether a call is not looked at: nothing is there, and nothing would be kept."""
-        return leaves.is_idle or (not leaves.has_any and not self.worth.is_likely())
+        """Whether a call is not looked at: nothing is there and nothing would be kept, or what was made lately
+        was neither found nor worth its keeping."""
+        return leaves.is_idle or not self.worth.is_likely()
 
     def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> "Wanted | None":
         """None: the call is none whose result is a leaf."""
@@ -104,7 +108,7 @@ class FileLeaf:
             if type(path) not in (str, PosixPath):
                 return None
             text = self._form(*rest, **named)
-            content = None if text is None else content_at(path)
+            content = None if text is None else self._state(path)
             if content is None:
                 return None
             ending = os.path.splitext(path)[1]  # some open packed files by it
@@ -113,7 +117,15 @@ class FileLeaf:
         except Exception:
             return None  # the library meets it too, in its own way
 
+    def _state(self, path: Any) -> Content | None:
+        return content_at(path)
+
+    def _is_silent(self, path: Any) -> bool:
+        """Whether reading it comes without a warning, as far as that is not heard."""
+        return True
+
     def found(self, entry: memoryview) -> Any:
+        self.worth.note(True)
         return self._from(*unpacked(entry))
 
     def make(
@@ -122,7 +134,7 @@ class FileLeaf:
         """What `read` returns or raises; keeps it, if that is worth it."""
         began, before = now_ns(), time.thread_time()
         heard = [False]
-        with _listening(heard) if self._quiet and leaves.may_keep else nullcontext():
+        with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
             value = read(*args, **named)
         seconds = time.thread_time() - before
         try:
@@ -141,7 +153,8 @@ class FileLeaf:
         if not self.worth.note(is_worth):
             return
         parts = packed(array, more)
-        if parts is not None and content_at(wanted.path) == wanted.content:
+        same = self._is_silent(wanted.path) and self._state(wanted.path) == wanted.content
+        if parts is not None and same:
             leaves.offer(wanted.key, wanted.content.ctime_ns, began, parts, seconds)
 
 
@@ -152,7 +165,7 @@ class Wanted(NamedTuple):
 
 
 @contextmanager
-def _listening(heard: list[bool]) -> Iterator[None]:
+def listening(heard: list[bool]) -> Iterator[None]:
     """Says whether something was written to standard error meanwhile, and hands it on. Where code of the
     program's runs in another thread, which may fork meanwhile, nobody listens, and that counts as heard."""
     if threading.active_count() > 1:

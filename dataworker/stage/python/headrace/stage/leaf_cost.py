@@ -6,6 +6,8 @@ _ENTRY, _BYTE = 10e-6, 0.5e-9
 _FIRST_SHARE = 1 / 40
 # Later it is found once at least if the program goes on, for a fraction of what it takes to make.
 _LATER_SHARE = 1 / 2
+# What takes less than that is made again: to find an entry, and to make a result of it, takes 10 to 60 µs.
+_LEAST = 100e-6
 
 _LEAST_SEGMENT, _MOST_SEGMENT = 1 << 20, 128 << 20
 
@@ -14,7 +16,7 @@ def is_worth(seconds: float, size: int, first: bool) -> bool:
     """Whether what took `seconds` of CPU to make, and has `size` bytes, is kept. `first`: in the loader's
     first iteration."""
     share = _FIRST_SHARE if first else _LATER_SHARE
-    return _ENTRY + _BYTE * size <= share * seconds
+    return seconds >= _LEAST and _ENTRY + _BYTE * size <= share * seconds
 
 
 def segment_bytes(room: int, least: int) -> int:

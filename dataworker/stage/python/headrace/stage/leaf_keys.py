@@ -78,7 +78,11 @@ def form_of(text: str) -> tuple[int, int]:
 
 def key_of(content: Content, form: tuple[int, int]) -> Key:
     mask = (1 << 64) - 1
-    words = tuple(word & mask for word in (*content, *form))
+    return key_of_words(tuple(word & mask for word in (*content, *form)))
+
+
+def key_of_words(words: tuple[int, ...]) -> Key:
+    """Of seven."""
     tag = hashlib.blake2b(_WORDS.pack(*words), digest_size=8).digest()
     return Key(int.from_bytes(tag, "little"), words)
 

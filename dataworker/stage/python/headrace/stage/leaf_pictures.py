@@ -1,61 +1,32 @@
-"""Pictures of files as leaves: what PIL's decoders and the native ones make of a whole file.
+"""Pictures as leaves: what PIL's decoders and the native ones make of a whole file, or of encoded bytes.
 
 PIL's load() runs as it is, with all that it does beside the decoding: chunks after the pixels, palettes, the end
 of the file. Only the decoder's place is taken, by one that copies the kept pixels. So an image has what it
-would have. Formats with several pictures, other modes, and files that the program has opened itself are PIL's.
+would have. Formats with several pictures, other modes, and streams of the program's own making are PIL's.
 """
 
 import functools
-import io
 import os
+import struct
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-import PIL
 from PIL import Image, ImageFile, JpegImagePlugin, PngImagePlugin
 
 from ..native.genuine import is_genuine
 from . import leaves
-from .leaf_keys import Content, Key, build_of, content_of, form_of, key_of, now_ns
+from .leaf_cost import Worth
+from .leaf_keys import content_of
+from .leaf_streams import Wanted, bytes_of, is_file, wanted, wanted_of
 
-_BUILD = r"/pil/|pillow|jpeg|png|libz[.-]|zlib|headrace/_images"
+# Before the pixels: where load() leaves a stream that is not PIL's own.
+_PLACE = struct.Struct("<Q")
 _DECODERS = {PngImagePlugin.PngImageFile: "zip", JpegImagePlugin.JpegImageFile: "jpeg"}
 # Modes whose raw form has all of their bits.
 _MODES = frozenset(("L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16"))
 _TO_BYTES: Callable[..., bytes] = Image.Image.tobytes
-
-
-class Wanted(NamedTuple):
-    """Of a file that was opened: its state before it is read, and when that was."""
-
-    key: Key
-    content: Content
-    began_ns: int
-
-
-def wanted(stream: Any, text: str) -> Wanted | None:
-    """`text`: what is made of it. None: it is no file of its own that can be named."""
-    if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
-        return None
-    began = now_ns()
-    try:
-        content = content_of(os.fstat(stream.fileno()))
-    except (OSError, ValueError):
-        return None
-    if content is None:
-        return None
-    form = form_of(f"PIL {PIL.__version__}\n{text}\n{build_of(_BUILD)}")
-    return Wanted(key_of(content, form), content, began)
-
-
-def holds(stream: Any, found: Wanted) -> bool:
-    """Whether the file is as it was."""
-    try:
-        return content_of(os.fstat(stream.fileno())) == found.content
-    except (OSError, ValueError):
-        return False
 
 
 class _Copies:
@@ -105,14 +76,39 @@ def _picture(image: Any) -> str | None:
         or tuple(tile[0][1]) != (0, 0, *image.size)
         or image.mode not in _MODES
         or image._im is not None
-        or not image._exclusive_fp
         or not image._close_exclusive_fp_after_loading
         or ImageFile.LOAD_TRUNCATED_IMAGES
     ):
         return None
     decoder, extents, offset, args = tile[0]
     what = type(image).__name__, image.mode, image.size, decoder, tuple(extents), offset, args
-    return repr((*what, image.decoderconfig))
+    return repr((*what, image.decoderconfig, image.decodermaxblock, _is_pils(image)))
+
+
+def _is_pils(image: Any) -> bool:
+    """Whether the file is PIL's own, and closed by load(). Else a program sees where it is left."""
+    return bool(image._exclusive_fp) and is_file(image.fp)
+
+
+# Of pictures that are named by their bytes: to name those costs something.
+worth_naming = Worth()
+
+
+def _wanted(image: Any, kept: leaves.Leaves) -> Wanted | None:
+    is_named = is_file(image.fp)
+    if not is_named and not (kept.looks_for_pictures and worth_naming.is_likely()):
+        kept.missed()
+        return None
+    text = _picture(image)
+    if text is None or is_named:
+        return None if text is None else wanted(image.fp, text)
+    before = time.thread_time()
+    data = bytes_of(image.fp)
+    took = time.thread_time() - before
+    if data is None:
+        return None
+    found = wanted_of(data, text)
+    return found._replace(seconds=found.seconds + took)
 
 
 def loading(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,34 +122,56 @@ def loading(real: Callable[..., Any]) -> Callable[..., Any]:
                 kept.missed()
             return real(self)
         try:
-            text = _picture(self)
-            found = None if text is None else wanted(self.fp, text)
-        except Exception:  # of a PIL whose images are others
+            found = _wanted(self, kept)
+        except Exception:  # of a PIL whose images are others, or of the stream
             found = None
         if found is None:
             return real(self)
-        pixels = kept.find(found.key)
-        if pixels is not None and len(pixels) == _bytes_of(self):
-            _next.copies = _Copies(self.mode, pixels)
-            try:
-                return real(self)
-            finally:
-                _next.copies = None
-        stream, mode, size = self.fp, self.mode, self.size
-        watch = os.dup(stream.fileno())  # load() closes it
-        try:
-            before = time.thread_time()
-            pixel = real(self)
-            seconds = time.thread_time() - before
-            same = content_of(os.fstat(watch)) == found.content
-        finally:
-            os.close(watch)
-        if same and (self.mode, self.size) == (mode, size) and kept.keeps(seconds, _bytes_of(self)):
-            parts = (_TO_BYTES(self),)
-            kept.offer(found.key, found.content.ctime_ns, found.began_ns, parts, seconds)
-        return pixel
+        place = 0 if _is_pils(self) else _PLACE.size
+        entry = kept.find(found.key)
+        if entry is not None and len(entry) == place + _bytes_of(self):
+            return _load_kept(self, real, entry, place)
+        return _load_new(self, real, found, kept)
 
     return load
+
+
+def _load_kept(image: Any, real: Callable[..., Any], entry: memoryview, place: int) -> Any:
+    stream = image.fp if place else None
+    _next.copies = _Copies(image.mode, entry[place:])
+    try:
+        pixel = real(image)
+    finally:
+        _next.copies = None
+    if stream is not None:
+        worth_naming.note(True)
+        if not stream.closed:
+            stream.seek(*_PLACE.unpack_from(entry))
+    return pixel
+
+
+def _load_new(image: Any, real: Callable[..., Any], found: Wanted, kept: leaves.Leaves) -> Any:
+    stream, mode, size, lent = image.fp, image.mode, image.size, not _is_pils(image)
+    watch = -1 if found.content is None else os.dup(stream.fileno())  # load() may close it
+    try:
+        before = time.thread_time()
+        pixel = real(image)
+        seconds = time.thread_time() - before
+        same = watch < 0 or content_of(os.fstat(watch)) == found.content
+    finally:
+        if watch >= 0:
+            os.close(watch)
+    if (image.mode, image.size) != (mode, size):
+        return pixel
+    is_worth = kept.keeps(seconds - 2 * found.seconds, _bytes_of(image))
+    if found.content is None:
+        worth_naming.note(is_worth)
+    if same and is_worth:
+        pixels = _TO_BYTES(image)
+        place = 0 if not lent or stream.closed else stream.tell()
+        parts = (_PLACE.pack(place), pixels) if lent else (pixels,)
+        kept.offer(found.key, found.ctime_ns, found.began_ns, parts, seconds)
+    return pixel
 
 
 def _getting(real: Callable[..., Any]) -> Callable[..., Any]:

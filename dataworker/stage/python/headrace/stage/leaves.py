@@ -202,7 +202,9 @@ class Leaves:
         self._rows = np.frombuffer(view, np.uint64).reshape(-1, _COLUMNS)
         self._tags = np.ascontiguousarray(self._rows[:, 0])
         # What the worker has given up is no longer held here either, or it would take memory beyond its quota.
-        there = set(np.unique(self._rows[:, _NUMBER]).tolist())
+        numbers = np.sort(self._rows[:, _NUMBER])
+        changes = np.flatnonzero(numbers[1:] != numbers[:-1])  # np.unique() would import numpy.ma
+        there = {*numbers[:1].tolist(), *numbers[1:][changes].tolist()}
         self._segments = {one: self._segments[one] for one in self._segments if one in there}
 
     def _take_counts(self) -> tuple[int, int]:

@@ -1,19 +1,25 @@
-"""numpy's readers of text as leaves (functions.py). Files of numbers as they are in memory (np.load, np.fromfile)
-are none: to copy them out of the kernel's cache costs what a copy out of ours does."""
+"""numpy's readers of text, and of packed arrays, as leaves (functions.py). Files of numbers as they are in memory
+(np.load, np.fromfile) are none: to copy them out of the kernel's cache costs what a copy out of ours does."""
 
 import io
 import locale
+import os
+import re
+import zipfile
 from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 
 from .functions import Entry, Made
-from .leaf_arrays import FileLeaf
-from .leaf_keys import build_of
+from .leaf_arrays import FileLeaf, Wanted
+from .leaf_keys import Content, build_of, content_of, form_of, key_of
 
 _FILES = r"/numpy/|_multiarray|openblas"
+# A whole number as Python 2 writes it; bytes of an array's head.
+_LONG, _HEAD = re.compile(rb"\dL"), 1 << 10
 # Floats alone: a text that is read as integers may come with a warning of its own.
 _TYPES = (float, np.float64, np.float32, np.longdouble)
 
@@ -88,8 +94,50 @@ def _nothing(*_: Any, **__: Any) -> Made | None:
     return None
 
 
+class _Members(FileLeaf):
+    """Of packed arrays in an archive of np.load's, by the archive's state and what its directory says of them."""
+
+    def __init__(self) -> None:
+        super().__init__(f"npz {np.__version__}", lambda: build_of(_FILES), lambda: None)
+
+    def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> Wanted | None:
+        try:
+            archive, name = args
+            content = self._state(args)
+            if type(name) is not str or content is None or named:
+                return None
+            info = archive.zip.getinfo(archive._files[name])
+            if info.compress_type == zipfile.ZIP_STORED:
+                return None
+            what = info.filename, info.header_offset, info.CRC, info.compress_size, info.file_size
+            how = info.compress_type, info.flag_bits, archive.allow_pickle, archive.max_header_size
+            whole = f"{self.name}\n{(*what, *how)}\n{build_of(_FILES)}"
+            return Wanted(args, content, key_of(content, form_of(whole)))
+        except Exception:
+            return None  # NumPy meets it too, in its own way
+
+    def _state(self, path: Any) -> Content | None:
+        """`path`: the archive, and a name. None: the program may see where reading leaves the file."""
+        archive, _ = path
+        if type(archive) is not NpzFile or type(archive.zip) is not zipfile.ZipFile:
+            return None
+        file: Any = archive.zip.fp
+        is_numpys = type(file) is io.BufferedReader and file is archive.fid
+        return content_of(os.fstat(file.fileno())) if is_numpys else None
+
+    def _is_silent(self, path: Any) -> bool:
+        """NumPy warns of what Python 2 has written, each time."""
+        archive, name = path
+        with archive.zip.open(archive._files[name]) as member:
+            return _LONG.search(member.read(_HEAD)) is None
+
+
 def entries() -> Iterator[Entry]:
     for name, form in (("loadtxt", _loadtxt), ("genfromtxt", _genfromtxt)):
         leaf = FileLeaf(f"numpy.{name} {np.__version__}", lambda: build_of(_FILES), form)
         library = f"NumPy {np.__version__}"
         yield Entry(np, name, FunctionType, library, _nothing, pictures=False, leaf=leaf)
+    members = _Members()
+    yield Entry(
+        NpzFile, "__getitem__", FunctionType, "NumPy", _nothing, pictures=False, leaf=members
+    )

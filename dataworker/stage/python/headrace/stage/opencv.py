@@ -13,6 +13,7 @@ from .. import _images
 from . import opencv_pictures
 from .functions import Entry, Made
 from .leaf_arrays import FileLeaf
+from .leaf_bytes import ByteLeaf, Encoded
 from .leaf_keys import build_of
 
 _UPRIGHT = (0, 1)  # Exif's orientations that leave a picture as it is
@@ -80,6 +81,14 @@ def _flags(flags: Any = cv2.IMREAD_COLOR) -> str | None:
     return str(flags) if type(flags) is int else None
 
 
+def _encoded(buf: Any, flags: Any) -> Encoded | None:
+    """What imdecode is given."""
+    plain = type(buf) is np.ndarray and buf.dtype == np.uint8 and buf.ndim == 1
+    if not plain or not buf.flags.c_contiguous or type(flags) is not int:
+        return None
+    return Encoded(buf, str(flags), type(buf.base) is bytes and not buf.flags.writeable)
+
+
 def entries() -> Iterator[Entry]:
     library = f"OpenCV {cv2.__version__}"
     yield from opencv_pictures.entries(library)
@@ -87,5 +96,6 @@ def entries() -> Iterator[Entry]:
         return
     decoder = _Decoder()
     leaf = FileLeaf(f"cv2.imread {library}", lambda: build_of(_BUILD), _flags, quiet=True)
+    of_bytes = ByteLeaf(f"cv2.imdecode {library}", lambda: build_of(_BUILD), _encoded, quiet=True)
     yield Entry(cv2, "imread", BuiltinFunctionType, library, decoder.imread, leaf=leaf)
-    yield Entry(cv2, "imdecode", BuiltinFunctionType, library, decoder.imdecode)
+    yield Entry(cv2, "imdecode", BuiltinFunctionType, library, decoder.imdecode, leaf=of_bytes)

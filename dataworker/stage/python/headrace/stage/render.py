@@ -18,7 +18,7 @@ from ..process.output import tell
 from . import leaves
 from .finding import Finding, FoundOut
 from .leaf_cost import Worth
-from .leaf_pictures import Wanted
+from .leaf_streams import Wanted
 from .redo import Redo
 from .steps import Node, Step
 
@@ -41,6 +41,10 @@ def _image_of(pixels: Any) -> Image.Image:
     return Image.frombytes("RGB", (width, height), pixels)
 
 
+class _Unkept(io.BytesIO):
+    """What is compared with PIL's is PIL's own: nothing is kept of such a stream (leaf_streams.py)."""
+
+
 class Source:
     """An encoded file that one or more deferred images come from."""
 
@@ -54,7 +58,7 @@ class Source:
 
     def by_pil(self) -> Image.Image:
         """All of it, decoded by PIL. Raises what PIL raises."""
-        opened = Image.open(io.BytesIO(self.file))
+        opened = Image.open(_Unkept(self.file))
         whole: Image.Image = PLAIN["convert"](opened, "RGB")
         return whole
 
@@ -79,7 +83,9 @@ class Source:
         if self._pixels is not None or self._is_kept():
             return True
         kept = leaves.active() if self._wanted is not None else None
-        return kept is not None and kept.wants_whole and _worth.is_likely()
+        if kept is None or self._wanted is None or not kept.wants_whole:
+            return False
+        return self._wanted.is_named_at_a_cost or worth.is_likely()
 
     def _is_kept(self) -> bool:
         """Looks for it, once."""
@@ -95,21 +101,23 @@ class Source:
         if len(pixels) != width * height * 3:
             return False
         self._pixels = pixels.reshape(height, width, 3)
+        worth.note(True)
         return True
 
     def _keep(self, seconds: float) -> None:
         kept = leaves.active() if self._wanted is not None else None
         if kept is None or self._wanted is None:
             return
-        if not _worth.note(kept.keeps(seconds, self._pixels.nbytes)):
+        if not worth.note(kept.keeps(seconds - 2 * self._wanted.seconds, self._pixels.nbytes)):
             return
         height, width, _ = self._pixels.shape
         parts = struct.pack("<2Q", width, height), memoryview(self._pixels).cast("B")
-        key, content, began = self._wanted
-        kept.offer(key, content.ctime_ns, began, parts, seconds)
+        named = self._wanted
+        kept.offer(named.key, named.ctime_ns, named.began_ns, parts, seconds)
 
 
-_worth = Worth()
+# Of pictures that are decoded whole.
+worth = Worth()
 
 
 class ImageMaker:

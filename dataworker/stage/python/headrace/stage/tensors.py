@@ -5,13 +5,26 @@ transform that has a native chain for it (only_use.py, transforms.py). The trans
 instead. So no code of the program's ever looks at it, and it need not look like a tensor.
 """
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from . import deferred
 from .redo import Redo
+
+
+def array_of(tensor: torch.Tensor) -> Any:
+    """A view of a tensor of plain numbers, which must outlive it. `Tensor.numpy()` would be one, too, but from then
+    on the tensor's memory could not be resized, as a program can see."""
+    memory = tensor.untyped_storage()
+    kind = np.dtype(str(tensor.dtype).removeprefix("torch."))
+    flat: Any = (ctypes.c_uint8 * memory.nbytes()).from_address(memory.data_ptr())
+    strides = tuple(step * kind.itemsize for step in tensor.stride())
+    begin = tensor.storage_offset() * kind.itemsize
+    return np.ndarray(tuple(tensor.shape), kind, flat, begin, strides)
 
 
 class Undecoded:
@@ -33,7 +46,7 @@ class Undecoded:
         """A plain tensor, as the library makes it: uint8 [3, H, W], with channels last in memory. Raises
         Redo, or what the library raises."""
         pixels = torch.empty((*self.size, 3), dtype=torch.uint8, device="cpu")
-        if self._decode(pixels.numpy()):
+        if self._decode(array_of(pixels)):
             return pixels.permute(2, 0, 1)
         try:
             return self._library()
