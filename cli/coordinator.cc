@@ -16,6 +16,7 @@
 #include "base/process/descriptors.h"
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/coordinator_pools.h"
 #include "cli/options.h"
 #include "cli/page_source.h"
 #include "cli/private_directory.h"
@@ -43,8 +44,7 @@ struct Options {
   bool shared_cache_first = false;
   bool no_replicas = false;
   double source_rate = 0;  // bytes/s; 0: no limit
-  std::string pool;        // empty: by the number of workers
-  std::vector<std::pair<std::string, GivenSettings>> pool_settings;  // by pool
+  PoolFlags pools;
   std::string advertise;
   std::int64_t queued_s = 3600;
   std::int32_t workers = 0;
@@ -62,18 +62,24 @@ struct Options {
   std::string http_address, http_token_file, http_admin_token_file;
 };
 
+// The most workers of a pool.
+std::int32_t MostWorkers(const Options& options, const coordinator::PoolRules& pool) {
+  return std::min(pool.most, std::max({options.workers, options.most_workers, 1}));
+}
+
 // Threads of one worker: an equal part of all local workers' threads, rounded up so that each CPU
 // is used.
-std::int32_t ThreadsOfWorker(const Options& options) {
+std::int32_t ThreadsOfWorker(const Options& options, const coordinator::PoolRules& pool) {
   const std::int32_t threads = options.threads > 0 ? options.threads : UsableCpus();
-  const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
+  const std::int32_t workers = MostWorkers(options, pool);
   return (threads + workers - 1) / workers;
 }
 
 // `elsewhere`: the pool adds what each worker is to have. Otherwise they divide what this host gives.
-std::vector<std::string> WorkerCommand(const Options& options, bool elsewhere,
-                                       const std::string& binary, const std::string& endpoint) {
-  const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
+std::vector<std::string> WorkerCommand(const Options& options, const coordinator::PoolRules& pool,
+                                       bool elsewhere, const std::string& binary,
+                                       const std::string& endpoint) {
+  const std::int32_t workers = MostWorkers(options, pool);
   const std::uint64_t cache_bytes = options.cache_bytes / static_cast<std::uint64_t>(workers);
   std::vector<std::string> command = {binary, "worker"};
   const auto add = [&](const char* name, std::string value) {
@@ -92,7 +98,7 @@ std::vector<std::string> WorkerCommand(const Options& options, bool elsewhere,
   // They reach it by loopback, and would listen there alone.
   if (net::IsAnyAddress(options.listen)) add("--listen", "tcp://0.0.0.0:0");
   if (options.insecure) command.emplace_back("--insecure");
-  add("--threads", std::to_string(ThreadsOfWorker(options)));
+  add("--threads", std::to_string(ThreadsOfWorker(options, pool)));
   add("--cache", std::to_string(cache_bytes));
   for (std::string& word :
        LimitWords(options.stages, options.allowed_roots, options.allowed_endpoints)) {
@@ -105,26 +111,6 @@ std::vector<std::string> WorkerCommand(const Options& options, bool elsewhere,
   add("--parent-pid", std::to_string(parent));
   if (!options.directory.empty()) add("--directory", options.directory);
   return command;
-}
-
-// The settings that were given of the chosen pool. kInvalidArgument: one is of another pool, or an
-// option of local workers was given to a pool that has none.
-Result<GivenSettings> SettingsOf(const coordinator::PoolDescriptor& pool, bool elsewhere,
-                                 const Options& options) {
-  GivenSettings settings;
-  for (const auto& [of, given] : options.pool_settings) {
-    if (of != pool.name) {
-      return InvalidArgument("--" + of + "-" + given.front().first + " is for --pool " + of +
-                             ", and this is --pool " + pool.name);
-    }
-    settings.insert(settings.end(), given.begin(), given.end());
-  }
-  if (elsewhere && (options.threads > 0 || options.cache_bytes > 0)) {
-    return InvalidArgument("--threads and --cache are of local workers; what a worker of --pool " +
-                           pool.name +
-                           " has is said by options of that pool, see headrace coordinator --help");
-  }
-  return settings;
 }
 
 // The address that workers elsewhere are given has this host in it; empty: as it listens.
@@ -175,24 +161,28 @@ Status Coordinate(const Options& options) {
   wanted.replicas = !options.no_replicas;
   wanted.prices = options.prices;
   if (options.source_rate > 0) wanted.source_rate = options.source_rate;
-  wanted.pool = options.pool;
-  if (wanted.pool.empty()) {
-    wanted.pool = options.workers > 0 || options.most_workers > 0 ? "local" : "static";
-  }
   coordinator::PoolRegistry pools;
   RegisterPools(pools);
-  const coordinator::PoolDescriptor* pool = pools.Find(wanted.pool);
-  const bool elsewhere = pool != nullptr && !pool->on_this_host && pool->name != "static";
-  if (pool != nullptr) {
-    HR_TRY(wanted.pool_settings, SettingsOf(*pool, elsewhere, options));
+  HR_TRY(wanted.pools, PoolsOf(options.pools, options.prices.core,
+                               options.workers > 0 || options.most_workers > 0));
+  const auto is_elsewhere = [&pools](const coordinator::PoolWish& pool) {
+    return IsElsewhere(pools, pool);
+  };
+  if (std::ranges::all_of(wanted.pools, is_elsewhere) &&
+      (options.threads > 0 || options.cache_bytes > 0)) {
+    return InvalidArgument("--threads and --cache are of local workers; what a worker of --pool " +
+                           wanted.pools.front().kind +
+                           " has is said by options of that pool, see headrace coordinator --help");
   }
-  wanted.advertise = AdvertisedHost(options, elsewhere);
+  wanted.advertise = AdvertisedHost(options, std::ranges::any_of(wanted.pools, is_elsewhere));
   wanted.pool_patience.queued = std::chrono::seconds(options.queued_s);
   wanted.workers = options.workers;
   wanted.most_workers = options.most_workers;
-  wanted.worker_cores = ThreadsOfWorker(options);
-  wanted.worker_command = [&](const std::string& endpoint) {
-    return WorkerCommand(options, elsewhere, binary, endpoint);
+  wanted.on_demand_at_least = options.pools.on_demand_at_least;
+  wanted.room_within = std::chrono::seconds(options.pools.next_pool_s);
+  wanted.worker_cores = ThreadsOfWorker(options, wanted.pools.front().rules);
+  wanted.worker_command = [&](const coordinator::PoolWish& pool, const std::string& endpoint) {
+    return WorkerCommand(options, pool.rules, is_elsewhere(pool), binary, endpoint);
   };
   wanted.quotas = options.quotas;
   wanted.heartbeat = std::chrono::milliseconds(options.heartbeat_ms);
@@ -200,7 +190,9 @@ Status Coordinate(const Options& options) {
     wanted.may_be_followed = false;
     wanted.lease_all = true;
     wanted.worker_beats = 3;
-    if (wanted.pool == "local") wanted.pool_settings.emplace_back("stop-grace-ms", "300");
+    for (coordinator::PoolWish& pool : wanted.pools) {
+      if (pool.kind == "local") pool.settings.emplace_back("stop-grace-ms", "300");
+    }
   }
   wanted.on_failure = [&](const Status& error) {
     failure = error;
@@ -221,7 +213,7 @@ Status Coordinate(const Options& options) {
   if (!options.http_address.empty()) {
     HR_TRY(status_server,
            ServePage(*reactor, *made, {options.http_address, options.http_token_file},
-                     {options.policy, options.prices.core, options.http_admin_token_file}));
+                     {options.policy, options.http_admin_token_file}));
   }
   LogInfo("coordinator " + std::string(kVersion) + " listens at " + made->endpoint());
   const Status ran = reactor->Run();
@@ -239,38 +231,6 @@ std::string PolicyHelp() {
     help += "\n  " + name + ": " + std::string(policies.Find(name)->summary());
   }
   return help;
-}
-
-std::string PoolHelp() {
-  coordinator::PoolRegistry pools;
-  RegisterPools(pools);
-  std::string help = "Where workers come from [default: local with --workers, else static]:";
-  for (const coordinator::PoolDescriptor* pool : pools.All()) {
-    help += "\n  " + pool->name + ": " + pool->summary;
-  }
-  return help;
-}
-
-// Each pool has a group of options: --slurm-partition is the setting `partition` of the pool `slurm`.
-void AddPoolSettings(CLI::App& command, Options& options) {
-  coordinator::PoolRegistry pools;
-  RegisterPools(pools);
-  for (const coordinator::PoolDescriptor* pool : pools.All()) {
-    for (const Setting& setting : pool->settings) {
-      const bool said = !setting.value.empty();
-      command
-          .add_option_function<std::string>(
-              "--" + pool->name + "-" + setting.name,
-              [&options, of = pool->name, name = setting.name](const std::string& value) {
-                options.pool_settings.push_back({of, {{name, value}}});
-              },
-              setting.help + (said ? " [default: " + setting.value + "]" : ""))
-          ->type_name(setting.kind == Setting::Kind::kText    ? "TEXT"
-                      : setting.kind == Setting::Kind::kCount ? "N"
-                                                              : "SIZE")
-          ->group("With --pool " + pool->name);
-    }
-  }
 }
 
 int Main(const Options& options) {
@@ -329,8 +289,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       "is cached go first");
   command->add_flag("--no-replicas", options->no_replicas,
                     "Workers keep no copies of cached samples that workers of other hosts own");
-  command->add_option("--pool", options->pool, PoolHelp())->type_name("NAME");
-  AddPoolSettings(*command, *options);
+  AddPools(*command, options->pools);
   command
       ->add_option("--advertise", options->advertise,
                    "Host name or address that the pool's workers elsewhere use for this host "
@@ -352,7 +311,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       ->type_name("PRICE");
   command
       ->add_option("--core-price", options->prices.core,
-                   "What a core of the pool costs an hour, in the same currency")
+                   "What a core of a pool costs an hour that says no price, in the same currency")
       ->check(CLI::NonNegativeNumber)
       ->type_name("PRICE");
   AddCount(*command, "--workers", options->workers, "Workers of the pool to start and keep alive");
@@ -383,6 +342,8 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       "  headrace coordinator --workers 4 --cache 8G           with workers of its own\n"
       "  headrace coordinator --listen tcp://0.0.0.0:7070 --pool slurm --max-workers 32 "
       "--slurm-cores 8\n"
+      "  headrace coordinator ... --pool slurm:name=spot,partition=preempt,price=0.01,preemptible "
+      "--pool slurm:price=0.04\n"
       "  headrace coordinator --state-dir /var/lib/headrace    remembers jobs across restarts");
   command->callback([&chosen, options] { chosen = [options] { return Main(*options); }; });
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "base/log.h"
@@ -13,7 +13,9 @@
 namespace headrace::cli {
 namespace {
 
-std::int32_t& CountOf(web::PoolState& pool, coordinator::PoolMember::State state) {
+// Counts the member in all of its pool and of all pools.
+template <typename Counts>
+std::int32_t& CountOf(Counts& pool, coordinator::PoolMember::State state) {
   using State = coordinator::PoolMember::State;
   switch (state) {
     case State::kQueued:
@@ -32,43 +34,66 @@ std::int32_t& CountOf(web::PoolState& pool, coordinator::PoolMember::State state
   return pool.lost;
 }
 
+void AddReason(const coordinator::PoolMember& member, web::PoolState& pool) {
+  const bool there = member.state == coordinator::PoolMember::State::kRunning ||
+                     member.state == coordinator::PoolMember::State::kDraining;
+  if (there || member.note.empty()) return;
+  const std::string text = PlainText(member.note, kMostNameBytes);
+  const auto known = std::ranges::find(pool.reasons, text, &web::PoolState::Reason::text);
+  if (known != pool.reasons.end()) {
+    ++known->members;
+  } else if (pool.reasons.size() < web::PoolState::kMostReasons) {
+    pool.reasons.push_back({text, 1});
+  }
+}
+
 }  // namespace
 
-web::PoolState PoolStateOf(const coordinator::PoolReport& report, const wire::ClusterStatus& now,
-                           double core_price) {
-  web::PoolState pool;
-  pool.name = report.name;
-  pool.least = report.least;
-  pool.most = std::max(report.least, report.most);
-  pool.wanted = report.wanted;
-  pool.core_price = core_price;
-  std::set<WorkerId> workers;
-  for (const coordinator::PoolMember& member : report.members) {
-    ++CountOf(pool, member.state);
-    workers.insert(member.worker);
-    const bool there = member.state == coordinator::PoolMember::State::kRunning ||
-                       member.state == coordinator::PoolMember::State::kDraining;
-    if (there || member.note.empty()) continue;
-    const std::string text = PlainText(member.note, kMostNameBytes);
-    const auto known = std::ranges::find(pool.reasons, text, &web::PoolState::Reason::text);
-    if (known != pool.reasons.end()) {
-      ++known->members;
-    } else if (pool.reasons.size() < web::PoolState::kMostReasons) {
-      pool.reasons.push_back({text, 1});
+web::PoolState PoolStateOf(const coordinator::PoolReport& report, const wire::ClusterStatus& now) {
+  web::PoolState all;
+  all.least = report.least;
+  all.most = std::max(report.least, report.most);
+  all.wanted = report.wanted;
+  std::map<WorkerId, std::size_t> homes;
+  for (const coordinator::PoolReport::Named& each : report.pools) {
+    web::NamedPoolState pool{.name = each.name,
+                             .kind = each.kind,
+                             .state = each.state,
+                             .preemptible = each.rules.preemptible,
+                             .core_price = each.rules.core_price};
+    if (each.rules.most != coordinator::PoolRules::kNoBound) pool.most = each.rules.most;
+    all.name += (all.name.empty() ? "" : ", ") + each.name;
+    for (const coordinator::PoolMember& member : each.members) {
+      ++CountOf(all, member.state);
+      ++CountOf(pool, member.state);
+      if (member.worker.valid()) homes[member.worker] = all.pools.size();
+      AddReason(member, all);
     }
+    all.pools.push_back(std::move(pool));
   }
   for (const wire::WorkerStatus& worker : now.workers) {
-    const bool counts = worker.state != "lost" && workers.contains(worker.info.worker);
-    if (counts) pool.cores += worker.info.usable_cores();
+    const auto home = homes.find(worker.info.worker);
+    if (worker.state == "lost" || home == homes.end()) continue;
+    all.pools[home->second].cores += worker.info.usable_cores();
   }
-  return pool;
+  double cost = 0;
+  for (const web::NamedPoolState& pool : all.pools) {
+    all.cores += pool.cores;
+    cost += pool.cores * pool.core_price;
+  }
+  if (all.cores > 0) {
+    all.core_price = cost / all.cores;
+  } else if (!all.pools.empty()) {
+    all.core_price = all.pools.front().core_price;
+  }
+  return all;
 }
 
 web::PageSource PageOf(coordinator::Coordinator& coordinator, PageSettings settings) {
   web::PageSource page;
-  page.state = [&coordinator, policy = std::move(settings.policy), price = settings.core_price] {
+  page.state = [&coordinator, policy = std::move(settings.policy)] {
     web::PageState state{coordinator.Describe(), {}, policy, {}};
-    state.pool = PoolStateOf(coordinator.DescribePool(), state.cluster, price);
+    state.pool = PoolStateOf(coordinator.DescribePool(), state.cluster);
     return state;
   };
   page.status = &StatusJson;
@@ -87,7 +112,9 @@ Result<std::unique_ptr<web::StatusServer>> ServePage(net::Reactor& reactor,
                                                      web::HttpOptions http, PageSettings settings) {
   web::StatusSource source;
   source.metrics = [&coordinator]() -> std::function<std::string()> {
-    return [now = coordinator.Describe()] { return web::MetricsText(now); };
+    return [now = coordinator.Describe(), pools = coordinator.DescribePool()] {
+      return web::MetricsText(now) + web::PoolMetricsText(PoolStateOf(pools, now));
+    };
   };
   source.not_ready = [] { return std::string(); };  // it serves once it listens
   source.page = PageOf(coordinator, std::move(settings));

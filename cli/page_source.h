@@ -12,7 +12,6 @@ namespace headrace::cli {
 
 struct PageSettings {
   std::string policy;            // its name
-  double core_price = 0;         // of a core of the pool for an hour; 0: not known
   std::string admin_token_file;  // see web::PageSource
 };
 
@@ -26,6 +25,6 @@ struct PageSettings {
 
 // How many members are in which state, why they are not there, and what they have and cost. `now`: their workers.
 [[nodiscard]] web::PoolState PoolStateOf(const coordinator::PoolReport& report,
-                                         const wire::ClusterStatus& now, double core_price);
+                                         const wire::ClusterStatus& now);
 
 }  // namespace headrace::cli

@@ -21,6 +21,22 @@ OrderedJson PoolObject(const web::PoolState& pool) {
   for (const web::PoolState::Reason& each : pool.reasons) {
     reasons.push_back({{"text", each.text}, {"members", each.members}});
   }
+  OrderedJson pools = OrderedJson::array();
+  for (const web::NamedPoolState& each : pool.pools) {
+    pools.push_back({{"name", each.name},
+                     {"kind", each.kind},
+                     {"state", each.state},
+                     {"preemptible", each.preemptible},
+                     {"most", each.most},
+                     {"queued", each.queued},
+                     {"starting", each.starting},
+                     {"running", each.running},
+                     {"waiting", each.waiting},
+                     {"draining", each.draining},
+                     {"lost", each.lost},
+                     {"cores", each.cores},
+                     {"core_price", each.core_price}});
+  }
   return {{"name", pool.name},
           {"least", pool.least},
           {"most", pool.most},
@@ -33,7 +49,8 @@ OrderedJson PoolObject(const web::PoolState& pool) {
           {"lost", pool.lost},
           {"cores", pool.cores},
           {"core_price", pool.core_price},
-          {"reasons", std::move(reasons)}};
+          {"reasons", std::move(reasons)},
+          {"pools", std::move(pools)}};
 }
 
 }  // namespace

@@ -336,6 +336,7 @@ class ClusterPlanner {
 
   ClusterPlan Apply(const Allocation& allocation) {
     ClusterPlan plan;
+    plan.dearer_demand_cores.assign(rules_.dearer_core_prices.size(), 0);
     std::vector<PlacementJob> placed;
     std::vector<double> source;      // by rank, bytes/s
     std::vector<double> read_bytes;  // of one of its reads
@@ -458,8 +459,13 @@ class ClusterPlanner {
       // Ranks of one host share its workers.
       if (hosts.insert(local->first).second) own_cores += workers_of_user_.at(local->first);
     }
-    if (!WorthBuying(rules_.prices, static_cast<double>(group.ranks.size()), own_cores)) return;
+    const auto gpus = static_cast<double>(group.ranks.size());
+    if (!WorthBuying(rules_.prices, gpus, own_cores)) return;
     plan.demand_cores += cores;
+    for (std::size_t k = 0; k < rules_.dearer_core_prices.size(); ++k) {
+      const HourPrices dearer{rules_.prices.gpu, rules_.dearer_core_prices[k]};
+      if (WorthBuying(dearer, gpus, own_cores)) plan.dearer_demand_cores[k] += cores;
+    }
   }
 
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,

@@ -28,10 +28,11 @@ struct PlanRules {
   double source_rate = kUnlimited;  // bytes/s of all sources together
   // Every job leases every worker with at least kLeastMillicores, since private workers run anyway.
   bool lease_all = false;
-  std::optional<double> floor;      // see Snapshot
-  bool shared_cache_first = false;  // the same
-  HourPrices prices;                // for which a pool grows
-  bool replicas = true;             // workers may keep copies of what others own: GrantReplicas
+  std::optional<double> floor;                  // see Snapshot
+  bool shared_cache_first = false;              // the same
+  HourPrices prices;                            // for which the cheapest pool grows
+  std::vector<double> dearer_core_prices = {};  // of the other pools, ascending
+  bool replicas = true;  // workers may keep copies of what others own: GrantReplicas
   std::map<std::string, double> dataset_bytes;  // most that is cached, by the data set's name
 };
 
@@ -48,6 +49,8 @@ struct ClusterPlan {
   // hosts. A job without measurements counts as one core, so that a pool is not grown on a guess.
   // One for which no core is worth its price counts as its local workers.
   double demand_cores = 0;
+  // The same at each of PlanRules::dearer_core_prices: no more than at a lower price.
+  std::vector<double> dearer_demand_cores = {};
 };
 
 // REQUIRES: rules.policy.

@@ -32,16 +32,19 @@ TEST_F(ClusterPlannerTest, WhoWaitsIsToldThatItsPriceKeepsThePoolSmall) {
     EndPeriod();
     Plan();
   }
-  const auto advice = [&](double gpu) {
+  const auto advice = [&](double gpu, double next = 0) {
     Rules rules;
     rules.plan = rules_;
     rules.plan.prices = {.gpu = gpu, .core = 0.04};  // its own cores would cost 0.16
-    return DescribeCluster(rules, state_, {}, {}).jobs.at(0).advice;
+    const Moment moment{.next_core_price = next};
+    return DescribeCluster(rules, state_, {}, moment).jobs.at(0).advice;
   };
   EXPECT_THAT(advice(0.07), testing::HasSubstr("its 2 GPUs cost 0.14 an hour, less than its own 4 "
                                                "cores would, 0.16"));
   EXPECT_THAT(advice(0.09),
               testing::AllOf(testing::HasSubstr("waits"), testing::Not(testing::HasSubstr("GPU"))));
+  EXPECT_THAT(advice(0.09, 0.05), testing::HasSubstr("cores would, 0.2"))
+      << "where the next worker would come from a dearer pool";
 }
 
 // A job that could use 8 cores, and has 4 of its own: 4 are bought, or none.
@@ -62,6 +65,10 @@ TEST_F(ClusterPlannerTest, APoolGrowsWhereAGpuCostsMoreThanTheJobsOwnCores) {
   EXPECT_NEAR(demand, 4, 0.5);
   rules_.prices = {.gpu = 0.17, .core = 0.04};  // its own cores would cost 0.16
   EXPECT_DOUBLE_EQ(Plan().demand_cores, demand);
+  rules_.dearer_core_prices = {0.042, 0.05};  // 0.168, 0.2
+  const ClusterPlan plan = Plan();
+  EXPECT_DOUBLE_EQ(plan.demand_cores, demand);
+  EXPECT_THAT(plan.dearer_demand_cores, testing::ElementsAre(demand, 0));
   rules_.prices.gpu = 0.15;
   EXPECT_DOUBLE_EQ(Plan().demand_cores, 0);
   Apply(MarkWorkerLost{local.info.worker});  // now it has none of its own

@@ -58,16 +58,43 @@ std::string EndpointAt(const std::string& endpoint, const std::string& host) {
   return "tcp://" + host + endpoint.substr(endpoint.rfind(':'));
 }
 
+PoolKeeper::Options KeeperOptions(const CoordinatorOptions& options) {
+  PoolKeeper::Options kept{.least = options.workers,
+                           .most = options.most_workers,
+                           .idle_after = options.heartbeat * kIdlePeriods,
+                           .member_cores = options.worker_cores,
+                           .patience = options.pool_patience,
+                           .pools = {},
+                           .on_demand_at_least = options.on_demand_at_least,
+                           .room_within = options.room_within};
+  for (const PoolWish& wish : options.pools) {
+    PoolKeeper::NamedPool pool{wish.shown_name(), wish.rules};
+    if (pool.rules.core_price <= 0) pool.rules.core_price = options.prices.core;
+    kept.pools.push_back(std::move(pool));
+  }
+  return kept;
+}
+
+// Without the epoch. listens: the coordinator's endpoint.
+PoolOptions PoolOptionsOf(const CoordinatorOptions& options, const PoolWish& wish,
+                          const PoolRegistry& registry, const std::string& listens) {
+  PoolOptions pool;
+  pool.most_members = std::max(pool.most_members, options.most_workers);
+  const PoolDescriptor* kind = registry.Find(wish.kind);
+  const bool here = options.advertise.empty() || (kind != nullptr && kind->on_this_host);
+  const std::string endpoint =
+      here ? LocalEndpoint(listens) : EndpointAt(listens, options.advertise);
+  pool.name = PoolName(endpoint) + (wish.name.empty() ? "" : "-" + wish.name);
+  if (options.worker_command) pool.worker_command = options.worker_command(wish, endpoint);
+  return pool;
+}
+
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(net::Reactor& reactor, CoordinatorOptions options)
       : reactor_(reactor),
         options_(std::move(options)),
-        keeper_(reactor, {.least = options_.workers,
-                          .most = options_.most_workers,
-                          .idle_after = options_.heartbeat * kIdlePeriods,
-                          .member_cores = options_.worker_cores,
-                          .patience = options_.pool_patience}) {}
+        keeper_(reactor, KeeperOptions(options_)) {}
   ~CoordinatorImpl() override { Stop(); }
 
   Status Init() {
@@ -80,7 +107,9 @@ class CoordinatorImpl final : public Coordinator {
     rules_.plan.floor = options_.floor;
     rules_.plan.shared_cache_first = options_.shared_cache_first;
     rules_.plan.replicas = options_.replicas;
-    rules_.plan.prices = options_.prices;
+    const std::vector<double>& core_prices = keeper_.core_prices();
+    rules_.plan.prices = {options_.prices.gpu, core_prices.front()};
+    rules_.plan.dearer_core_prices.assign(core_prices.begin() + 1, core_prices.end());
     rules_.plan.source_rate = options_.source_rate;
     rules_.plan.lease_all = options_.lease_all;
     rules_.native_check = BuiltinNativeCheck();
@@ -104,7 +133,7 @@ class CoordinatorImpl final : public Coordinator {
       LogWarning("only this host reaches the coordinator: " + options_.listen + " is " +
                  socket_->endpoint() + " here; say --listen tcp://0.0.0.0:PORT for a pool");
     }
-    HR_RETURN_IF_ERROR(StartPool());
+    HR_RETURN_IF_ERROR(StartPools());
     descriptors_.emplace(reactor_);
     timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] {
       if (!Behind()) Dispatch(Tick{});
@@ -178,25 +207,22 @@ class CoordinatorImpl final : public Coordinator {
     return Status::Ok();
   }
 
-  Status StartPool() {
+  Status StartPools() {
     PoolRegistry registry;
     RegisterPools(registry);
-    PoolOptions pool;
-    pool.most_members = std::max(pool.most_members, options_.most_workers);
-    const std::string endpoint = options_.advertise.empty()
-                                     ? LocalEndpoint(socket_->endpoint())
-                                     : EndpointAt(socket_->endpoint(), options_.advertise);
-    pool.name = PoolName(endpoint);
-    pool.epoch = reactor_.clock().WallMillis();
-    if (options_.worker_command) pool.worker_command = options_.worker_command(endpoint);
-    PoolEvents events = keeper_.Events([this](WorkerId worker, double cpu_seconds) {
-      Dispatch(WorkerEnded{worker, cpu_seconds});
-    });
-    HR_TRY(std::unique_ptr<Pool> made,
-           options_.make_pool ? options_.make_pool(reactor_, std::move(pool), std::move(events))
-                              : registry.Make(options_.pool, options_.pool_settings, reactor_,
-                                              std::move(pool), std::move(events)));
-    return keeper_.Begin(std::move(made), state_);
+    std::vector<std::unique_ptr<Pool>> pools;
+    const auto ended = [this](WorkerId worker, double cpu) { Dispatch(WorkerEnded{worker, cpu}); };
+    for (const PoolWish& wish : options_.pools) {
+      PoolOptions pool = PoolOptionsOf(options_, wish, registry, socket_->endpoint());
+      pool.epoch = reactor_.clock().WallMillis();
+      PoolEvents events = keeper_.Events(ended, pools.size());
+      HR_TRY(std::unique_ptr<Pool> made,
+             options_.make_pool ? options_.make_pool(reactor_, std::move(pool), std::move(events))
+                                : registry.Make(wish.kind, wish.settings, reactor_, std::move(pool),
+                                                std::move(events)));
+      pools.push_back(std::move(made));
+    }
+    return keeper_.Begin(std::move(pools), state_);
   }
 
   // Whether the journal's disk hangs. What peers say is dropped then: they say it again. So neither
@@ -257,14 +283,15 @@ class CoordinatorImpl final : public Coordinator {
     Deliver(durable, Address(std::move(decision.replies), std::move(decision.pushes)));
     for (const VerifyWorker& verify : decision.verify) Verify(verify.worker);
     if (!decision.demand_cores) return;
-    for (const WorkerId id : keeper_.Resize(state_, *decision.demand_cores)) {
+    for (const WorkerId id :
+         keeper_.Resize(state_, *decision.demand_cores, decision.dearer_demand_cores)) {
       if (!Drain(id).ok()) break;
     }
   }
 
   [[nodiscard]] Moment ThisMoment() const {
     return {reactor_.clock().Now(), reactor_.clock().WallMillis(), options_.cpu_seconds(),
-            static_cast<std::uint32_t>(keeper_.desired_workers())};
+            static_cast<std::uint32_t>(keeper_.desired_workers()), keeper_.next_core_price()};
   }
 
   // Keeps the pool and the address book in step with the state.

@@ -15,6 +15,7 @@
 #include "coordinator/pool/core/pool.h"
 #include "coordinator/pool/core/pool_watch.h"
 #include "coordinator/pool_report.h"
+#include "coordinator/pool_wish.h"
 #include "coordinator/state/journal.h"
 #include "coordinator/step.h"
 #include "net/reactor.h"
@@ -43,18 +44,22 @@ struct CoordinatorOptions {
   bool replicas = true;                         // see PlanRules
   double source_rate = kUnlimited;              // bytes/s, of all sources together
   bool lease_all = false;                       // see PlanRules
-  std::string pool = "static";
-  GivenSettings pool_settings;    // described in the pool's folder
-  PoolFactory make_pool;          // if set, makes the pool; `pool` is then ignored
-  std::int32_t workers = 0;       // workers that the pool starts at once, and keeps
-  std::int32_t most_workers = 0;  // most workers of the pool; not above `workers`: it does not grow
-  double worker_cores = 1;        // cores of one worker, where the pool does not say
+  std::vector<PoolWish> pools =
+      std::vector<PoolWish>(1);  // at least one; in the order of preference
+  PoolFactory make_pool;         // if set, makes all pools; their kinds are then ignored
+  std::int32_t workers = 0;      // workers that the pools start at once, and keep
+  std::int32_t most_workers =
+      0;  // most workers of all pools; not above `workers`: they do not grow
+  std::int32_t on_demand_at_least = 0;              // see PoolChoice
+  Duration room_within = std::chrono::seconds(60);  // likewise
+  double worker_cores = 1;                          // cores of one worker, where no pool says
   PoolPatience pool_patience = {};
   // Name or address of this host for workers of the pool; empty: they are beside the coordinator.
   std::string advertise;
-  // Makes the command line of a worker from the coordinator's endpoint as seen from the worker's
-  // host.
-  std::function<std::vector<std::string>(const std::string& endpoint)> worker_command;
+  // Makes the command line of a worker of a pool from the coordinator's endpoint as seen from the
+  // worker's host.
+  std::function<std::vector<std::string>(const PoolWish& pool, const std::string& endpoint)>
+      worker_command;
   Quotas quotas = {};
   Duration heartbeat = std::chrono::seconds(1);
   std::int32_t worker_beats = 5;  // missed by a worker before it is lost

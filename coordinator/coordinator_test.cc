@@ -364,7 +364,7 @@ TEST_F(CoordinatorTest, UnknownPolicyAndPoolAreErrorsThatListTheKnownOnes) {
   EXPECT_THAT(Coordinator::Make(*reactor, options).status().message(),
               AllOf(HasSubstr("no policy named random"), HasSubstr("fifo")));
   options.policy = "fifo";
-  options.pool = "cloud";
+  options.pools = {{.kind = "cloud"}};
   EXPECT_THAT(Coordinator::Make(*reactor, options).status().message(), HasSubstr("static"));
 }
 

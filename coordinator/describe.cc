@@ -96,9 +96,9 @@ wire::JobStatus Describe(const PlanRules& rules, const State& state, const Job& 
   return status;
 }
 
-// Says of each job that waits why the pool does not grow for it, if its price is the reason.
-void AddPrices(const PlanRules& rules, const State& state, wire::ClusterStatus& status) {
-  if (!rules.prices.known()) return;
+// Says of each job that waits why no pool grows for it, if the price of the next worker is the reason.
+void AddPrices(const HourPrices& prices, const State& state, wire::ClusterStatus& status) {
+  if (!prices.known()) return;
   std::map<std::string, double> local;  // cores of local workers, by user
   for (const auto& [id, worker] : state.workers()) {
     if (worker.leasable() && worker.info.local) {
@@ -125,8 +125,8 @@ void AddPrices(const PlanRules& rules, const State& state, wire::ClusterStatus& 
     const Job& job = *state.FindJob(each.job);
     if (each.advice.empty() || job.granted_cores() >= job.meter.demand().cores) continue;
     const Program& program = programs.at(key_of(job));
-    if (!WorthBuying(rules.prices, program.gpus, program.own)) {
-      each.advice += "; " + WhyNotBought(rules.prices, program.gpus, program.own);
+    if (!WorthBuying(prices, program.gpus, program.own)) {
+      each.advice += "; " + WhyNotBought(prices, program.gpus, program.own);
     }
   }
 }
@@ -176,7 +176,9 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
   for (const auto& [id, job] : state.jobs()) {
     status.jobs.push_back(Describe(rules.plan, state, job, whole(job), datasets, links.Of(id)));
   }
-  AddPrices(rules.plan, state, status);
+  HourPrices prices = rules.plan.prices;
+  if (now.next_core_price > 0) prices.core = now.next_core_price;
+  AddPrices(prices, state, status);
   status.datasets = DescribeDatasets(state, datasets);
   if (query.ended) {
     const auto& ended = state.ended_jobs().all();

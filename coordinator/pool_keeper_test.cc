@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "coordinator/played_pool.h"
 #include "coordinator/pool/core/fake_reactor.h"
 
 namespace headrace::coordinator {
@@ -19,52 +22,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using MemberState = PoolMember::State;
 
-// What the test plays, and what the pool was asked.
-struct PlayedPool {
-  bool ready = true;
-  bool starts = true;
-  std::vector<PoolMember> members;
-  std::vector<std::int32_t> grown;
-  std::vector<std::string> killed;
-  std::vector<std::pair<std::string, std::int64_t>> heard;  // "lost", worker
-  Status answer;
-};
-
-class FakePool final : public Pool {
- public:
-  explicit FakePool(PlayedPool& played) : played_(played) {}
-  [[nodiscard]] std::string_view name() const override { return "fake"; }
-  [[nodiscard]] double member_cores() const override { return played_.starts ? 2 : 0; }
-  [[nodiscard]] bool starts_workers() const override { return played_.starts; }
-  [[nodiscard]] bool ready() const override { return played_.ready; }
-  Status Grow(std::int32_t count) override {
-    if (count > 0) played_.grown.push_back(count);
-    if (!played_.answer.ok()) return played_.answer;
-    played_.members.resize(played_.members.size() + static_cast<std::size_t>(count),
-                           {.state = MemberState::kQueued});
-    return Status::Ok();
-  }
-  Status Drain(WorkerId worker) override { return Hear("drain", worker); }
-  Status Kill(const std::string& handle, Duration) override {
-    played_.killed.push_back(handle);
-    return Status::Ok();
-  }
-  [[nodiscard]] std::vector<PoolMember> List() const override { return played_.members; }
-  void Registered(const wire::WorkerInfo& info) override { (void)Hear("registered", info.worker); }
-  void Leaving(WorkerId worker) override { (void)Hear("leaving", worker); }
-  void Lost(WorkerId worker) override { (void)Hear("lost", worker); }
-  void Left(WorkerId worker) override { (void)Hear("left", worker); }
-  [[nodiscard]] std::optional<bool> Alive(WorkerId) const override { return std::nullopt; }
-  void Stop() override {}
-
- private:
-  Status Hear(const char* what, WorkerId worker) {
-    played_.heard.emplace_back(what, worker.value);
-    return Status::Ok();
-  }
-  PlayedPool& played_;
-};
-
 class PoolKeeperTest : public testing::Test {
  protected:
   Status Begin(std::int32_t least, std::int32_t most, PoolPatience patience = {}) {
@@ -73,7 +30,9 @@ class PoolKeeperTest : public testing::Test {
         PoolKeeper::Options{
             .least = least, .most = most, .idle_after = seconds(60), .patience = patience});
     events_ = keeper_->Events([](WorkerId, double) {});
-    return keeper_->Begin(std::make_unique<FakePool>(pool_), state_);
+    std::vector<std::unique_ptr<Pool>> pools;
+    pools.push_back(std::make_unique<FakePool>(pool_));
+    return keeper_->Begin(std::move(pools), state_);
   }
   // A control period in which jobs want so many cores.
   std::vector<WorkerId> Second(double cores) {
@@ -87,14 +46,18 @@ class PoolKeeperTest : public testing::Test {
   }
   // Of two cores each, as a member that runs.
   void AddMember(std::int64_t id) {
+    pool_.members.push_back({.state = MemberState::kRunning,
+                             .handle = "m" + std::to_string(id),
+                             .worker = WorkerId(id)});
+    AddOf(id, 2);
+  }
+  void AddOf(std::int64_t id, std::int32_t cores) {
     AddWorker added;
     added.token = "token-of-" + std::to_string(id);
     added.info.worker = WorkerId(id);
-    added.info.cores = 2;
+    added.info.cores = cores;
     added.info.endpoints = {"tcp://node:7071"};
     added.info.member = "m" + std::to_string(id);
-    pool_.members.push_back(
-        {.state = MemberState::kRunning, .handle = added.info.member, .worker = WorkerId(id)});
     Change(added);
   }
 
@@ -124,6 +87,14 @@ TEST_F(PoolKeeperTest, WorkersOfTheJournalAreToldAndCounted) {
   EXPECT_THAT(pool_.heard, ElementsAre(std::pair("registered", 1), std::pair("registered", 2),
                                        std::pair("drain", 2)));
   EXPECT_THAT(pool_.grown, ElementsAre(1));
+}
+
+// It died before the coordinator did. The next one need not wait until the journal forgets it.
+TEST_F(PoolKeeperTest, ALostWorkerOfTheJournalIsToldAsLost) {
+  AddMember(1);
+  Change(MarkWorkerLost{WorkerId(1)});
+  ASSERT_TRUE(Begin(1, 1).ok());
+  EXPECT_THAT(pool_.heard, ElementsAre(std::pair("registered", 1), std::pair("lost", 1)));
 }
 
 TEST_F(PoolKeeperTest, AFixedNumberIsKeptThoughTheEngineFails) {
@@ -213,6 +184,39 @@ TEST_F(PoolKeeperTest, WorkersThatOthersStartAndEndAreCountedAndLeftAlone) {
   EXPECT_EQ(keeper_->desired_workers(), 0);
   EXPECT_THAT(pool_.grown, IsEmpty());
   EXPECT_THAT(pool_.killed, IsEmpty());
+}
+
+// A worker that is not of the pool makes three times the samples a core. So it gives more than its 8 cores, and a
+// member less than its 2 (ADR 0089).
+TEST_F(PoolKeeperTest, ItGrowsByTheSpeedsOfItsMembersAndOfOthers) {
+  ASSERT_TRUE(Begin(0, 40).ok());
+  AddMember(1);
+  AddOf(9, 8);
+  AddJob job;
+  job.job = JobId(5);
+  job.consumer = ConsumerId(5);
+  job.token = "token-of-job";
+  Change(job);
+  std::map<std::int64_t, wire::JobUsage> usage;
+  for (int second = 0; second < 120; ++second) {
+    reactor_.Advance(seconds(1));
+    for (const auto& [worker, samples] : std::map<std::int64_t, int>{{1, 100}, {9, 300}}) {
+      wire::JobUsage& total = usage[worker];
+      total.job = job.job;
+      total.cpu_ns += 1'000'000'000;
+      total.samples += static_cast<std::uint64_t>(samples);
+      ReportWorker report{.at = reactor_.clock().Now()};
+      report.report.worker = WorkerId(worker);
+      report.report.usage = {total};
+      Change(report);
+    }
+    Change(EndPeriod{reactor_.clock().Now()});
+  }
+  const double slow = state_.speeds().Of(WorkerId(1)), fast = state_.speeds().Of(WorkerId(9));
+  ASSERT_GT(fast / slow, 2);
+  (void)Second(20);
+  EXPECT_EQ(keeper_->desired_workers(), std::ceil((20 - 8 * fast) / (2 * slow)));
+  EXPECT_NE(keeper_->desired_workers(), 6) << "as many as if all were alike";
 }
 
 TEST_F(PoolKeeperTest, APoolThatNobodyHasGivenANumberIsLeftAlone) {

@@ -5,15 +5,21 @@
 #include <vector>
 
 #include "coordinator/pool/core/pool.h"
+#include "coordinator/scaling/pool_choice.h"
 
 namespace headrace::coordinator {
 
-// What a pool is like at a moment, for people.
+// What a coordinator's pools are like at a moment, for people.
 struct PoolReport {
-  std::string name;
-  std::int32_t least = 0, most = 0;  // members; not above `least`: it does not grow
+  struct Named {
+    std::string name, kind;
+    PoolRules rules;
+    std::string state;  // PoolChoice::StateOf
+    std::vector<PoolMember> members;
+  };
+  std::int32_t least = 0, most = 0;  // members of all; not above `least`: they do not grow
   std::int32_t wanted = 0;           // that the jobs asked for last, within these
-  std::vector<PoolMember> members;
+  std::vector<Named> pools = {};     // in the order of preference; none before they begin
 };
 
 }  // namespace headrace::coordinator

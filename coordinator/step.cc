@@ -113,6 +113,7 @@ class Stepper {
   void Reallocate() {
     const ClusterPlan plan = MakePlan(rules_.plan, state());
     decision_.demand_cores = plan.demand_cores;
+    decision_.dearer_demand_cores = plan.dearer_demand_cores;
     std::set<WorkerId> touched;
     ExplainGrants explained;
     for (const JobPlan& each : plan.jobs) {

@@ -67,7 +67,8 @@ struct Moment {
   SteadyTime steady;
   std::int64_t wall_ms = 0;
   double own_cpu_seconds = 0;         // CPU of the coordinator process
-  std::uint32_t desired_workers = 0;  // of its pool
+  std::uint32_t desired_workers = 0;  // of its pools
+  double next_core_price = 0;  // of the pool that the next worker would come from; 0: not known
 };
 
 // A verified message. A reply goes to `peer`.
@@ -109,6 +110,7 @@ struct Decision {
   std::vector<std::string> warnings;   // for the log
   Status refused;                      // why a message was not heeded, if the log should say it
   std::optional<double> demand_cores;  // for all jobs, if they were planned
+  std::vector<double> dearer_demand_cores;  // see ClusterPlan
 };
 
 // Never fails: a peer's mistake becomes a reply with a Status. REQUIRES: rules.plan.policy.

@@ -35,6 +35,20 @@ constexpr Owner kDataset{"dataset", "a data set in caches", "dataset, name"};
 constexpr std::string_view kJobInfo = "a job: always 1; the labels say which";
 constexpr std::string_view kWorkerInfo = "a worker: always 1; the labels say which";
 
+// Of a pool. They are not in the table of base/metrics.h, since they are not on the wire.
+struct PoolMetric {
+  std::string_view name, unit, labels, help;
+};
+constexpr PoolMetric kPoolWorkers{"headrace_pool_workers", "", "pool, state",
+                                  "members of a pool in each state"};
+constexpr PoolMetric kPoolCores{"headrace_pool_cores", "cores", "pool",
+                                "cores of a pool's workers that are there"};
+constexpr PoolMetric kPoolPrice{"headrace_pool_core_price", "", "pool",
+                                "what one of them costs an hour; none where it is not known"};
+constexpr PoolMetric kPoolUsable{"headrace_pool_usable", "", "pool, kind, preemptible",
+                                 "1: it is asked in its turn; 0: it is passed over, after a "
+                                 "failure, a pre-emption or without room"};
+
 // "source" of stall_source_ns; empty: the row is a metric of its own.
 std::string_view CauseOf(const Metric& metric) {
   constexpr std::string_view kStall = "stall_", kEnd = "_ns";
@@ -225,7 +239,46 @@ std::string WorkerMetricsText(const wire::WorkerStatus& worker) {
   return InfosOf({}, {&worker, 1}) + WorkersText({&worker, 1});
 }
 
+std::string PoolMetricsText(const PoolState& all) {
+  std::string workers, cores, prices, usable;
+  const auto add = [](std::string& lines, const PoolMetric& metric, const Labels& labels,
+                      const std::string& value) {
+    lines += std::string(metric.name) + LabelText(labels) + " " + value + "\n";
+  };
+  for (const NamedPoolState& pool : all.pools) {
+    const std::pair<const char*, std::int32_t> members[] = {
+        {"queued", pool.queued},   {"starting", pool.starting}, {"running", pool.running},
+        {"waiting", pool.waiting}, {"draining", pool.draining}, {"lost", pool.lost}};
+    for (const auto& [state, count] : members) {
+      add(workers, kPoolWorkers, {{"pool", pool.name}, {"state", state}}, Number(count));
+    }
+    add(cores, kPoolCores, {{"pool", pool.name}}, Number(pool.cores));
+    if (pool.core_price > 0) {
+      add(prices, kPoolPrice, {{"pool", pool.name}}, Number(pool.core_price));
+    }
+    add(usable, kPoolUsable,
+        {{"pool", pool.name}, {"kind", pool.kind}, {"preemptible", pool.preemptible ? "1" : "0"}},
+        pool.state == "usable" ? "1" : "0");
+  }
+  std::string text;
+  const std::pair<const PoolMetric*, const std::string*> families[] = {{&kPoolWorkers, &workers},
+                                                                       {&kPoolCores, &cores},
+                                                                       {&kPoolPrice, &prices},
+                                                                       {&kPoolUsable, &usable}};
+  for (const auto& [metric, lines] : families) {
+    if (!lines->empty()) text += Head(std::string(metric->name), metric->help, "gauge") + *lines;
+  }
+  return text;
+}
+
 std::string MetricsPage() {
+  std::string pools =
+      "\n## Of a pool\n\nA coordinator's `--http` has them; `headrace metrics` does not.\n\n"
+      "| metric | labels | kind | unit | is |\n|---|---|---|---|---|\n";
+  for (const PoolMetric& metric : {kPoolWorkers, kPoolCores, kPoolPrice, kPoolUsable}) {
+    pools += "| `" + std::string(metric.name) + "` | " + std::string(metric.labels) +
+             " | gauge | " + std::string(metric.unit) + " | " + std::string(metric.help) + " |\n";
+  }
   const auto info = [](std::string_view name, std::string_view help) {
     return "| `headrace_" + std::string(name) + "_info` | | gauge | | " + std::string(help) +
            " |\n";
@@ -239,7 +292,7 @@ std::string MetricsPage() {
          Rows<wire::ClusterStatus>(kCluster) + info("job", kJobInfo) + info("worker", kWorkerInfo) +
          Rows<wire::JobStatus>(kJob) + Rows<wire::JobTotals>(kTotals) +
          Rows<wire::SessionLoad>(kSession) + Rows<wire::WorkerHeartbeat>(kWorker) +
-         Rows<wire::JobUsage>(kUsage) + Rows<wire::DatasetStatus>(kDataset);
+         Rows<wire::JobUsage>(kUsage) + Rows<wire::DatasetStatus>(kDataset) + pools;
 }
 
 }  // namespace headrace::web

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "schemas/wire/control.h"
+#include "web/page_state.h"
 
 namespace headrace::web {
 
@@ -18,6 +19,9 @@ namespace headrace::web {
 
 // The same of one worker: the lines that it has in the whole text.
 [[nodiscard]] std::string WorkerMetricsText(const wire::WorkerStatus& worker);
+
+// What each of a coordinator's pools has and costs. They are not on the wire: `headrace metrics` lacks them.
+[[nodiscard]] std::string PoolMetricsText(const PoolState& all);
 
 // docs/reference/metrics.md: every metric with its name, unit, kind, owner and help.
 [[nodiscard]] std::string MetricsPage();

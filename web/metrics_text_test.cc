@@ -148,6 +148,29 @@ void CheckNames() {
   });
 }
 
+TEST(MetricsText, PoolsHaveTheirNamesAndPrices) {
+  PoolState all;
+  all.pools = {{.name = "spot",
+                .kind = "slurm",
+                .state = "held",
+                .preemptible = true,
+                .core_price = 0.01,
+                .cores = 16,
+                .running = 2},
+               {.name = "slurm", .kind = "slurm", .state = "usable"}};
+  const std::string text = PoolMetricsText(all);
+  EXPECT_THAT(text, HasSubstr("headrace_pool_workers{pool=\"spot\",state=\"running\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("headrace_pool_workers{pool=\"slurm\",state=\"lost\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("headrace_pool_cores{pool=\"spot\"} 16\n"));
+  EXPECT_THAT(text, HasSubstr("headrace_pool_core_price{pool=\"spot\"} 0.01\n"));
+  EXPECT_THAT(text, Not(HasSubstr("headrace_pool_core_price{pool=\"slurm\"}")));
+  EXPECT_THAT(
+      text, HasSubstr("headrace_pool_usable{pool=\"spot\",kind=\"slurm\",preemptible=\"1\"} 0\n"));
+  EXPECT_THAT(
+      text, HasSubstr("headrace_pool_usable{pool=\"slurm\",kind=\"slurm\",preemptible=\"0\"} 1\n"));
+  EXPECT_EQ(PoolMetricsText({}), "");
+}
+
 TEST(MetricsTable, NamesSayTheirUnits) {
   CheckNames<wire::BatchCost>();
   CheckNames<wire::SessionLoad>();

@@ -9,9 +9,21 @@
 
 namespace headrace::web {
 
-// What a coordinator's pool is like.
+// What one of several pools is like.
+struct NamedPoolState {
+  std::string name, kind;
+  std::string state;  // "usable", "closed", "held", "late"
+  bool preemptible = false;
+  std::int32_t most = 0;  // members; 0: no bound
+  double core_price = 0;  // as PoolState's
+  double cores = 0;       // of members whose workers are there
+  std::int32_t queued = 0, starting = 0, running = 0, waiting = 0, draining = 0, lost = 0;
+  friend bool operator==(const NamedPoolState&, const NamedPoolState&) = default;
+};
+
+// What a coordinator's pools are like, all together.
 struct PoolState {
-  std::string name;         // "static", "local", "slurm"
+  std::string name;         // "static", "local", "slurm"; of several, their names
   std::int32_t least = 0;   // members that it always has
   std::int32_t most = 0;    // not above `least`: it does not grow
   std::int32_t wanted = 0;  // members that the jobs ask for, within these
@@ -22,7 +34,7 @@ struct PoolState {
   std::int32_t draining = 0;
   std::int32_t lost = 0;
   double cores = 0;       // of members whose workers are there
-  double core_price = 0;  // of one of them for an hour, in any currency; 0: not known
+  double core_price = 0;  // of one of them for an hour, in any currency, on average; 0: not known
   // Why members are not there: the engine's words, each once, with how many it is of. At most
   // kMostReasons.
   struct Reason {
@@ -32,6 +44,7 @@ struct PoolState {
   };
   static constexpr std::size_t kMostReasons = 8;
   std::vector<Reason> reasons;
+  std::vector<NamedPoolState> pools;  // in the order of preference
   friend bool operator==(const PoolState&, const PoolState&) = default;
 };
 

@@ -7,7 +7,7 @@ namespace headrace::coordinator {
 // What an hour costs, in any currency; 0: not known.
 struct HourPrices {
   double gpu = 0;
-  double core = 0;  // of the pool
+  double core = 0;  // of a pool
   [[nodiscard]] bool known() const { return gpu > 0 && core > 0; }
 };
 

@@ -18,7 +18,7 @@ debian_packages() {
     # prometheus has promtool. Slurm's daemons run in tests alone (tests/support/servers/slurm.py). openssl
     # also makes the certificate of the double of Kubernetes, for a C++ test too.
     test)
-      echo iproute2 nginx openssl prometheus zsh fish
+      echo iproute2 nginx openssl prometheus zsh fish curl
       echo munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
       echo mmdebstrap bubblewrap podman runc openssh-server openssh-client
       ;;

@@ -86,6 +86,40 @@ def test_the_first_hour_on_slurm(tmp_path):
         assert len({job.partition("_")[0] for job, *_ in cluster.jobs("all")}) == 1, said
 
 
+def test_cheap_nodes_first(tmp_path):
+    """Of two workers, the pre-emptible pool may give one."""
+    home = tmp_path / "home"
+    home.mkdir()
+    ports = {"7070": str(free_port()), "9470": str(free_port())}
+    script = "set -e; trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n"
+    script += numbered(commands("Cheap nodes first"))
+    assert script.count("7070") >= 4 and script.count("9470") == 3
+    for port, free in ports.items():
+        script = script.replace(port, free)
+    programs = tmp_path / "bin"
+    write_python(programs)
+    (programs / "headrace").symlink_to(HEADRACE)
+    with slurm(tmp_path / "slurm", nodes=2) as cluster:
+        variables = {"HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=home,
+            env=clean_environment(**variables, **cluster.environment, HEADRACE_LOG="info"),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        said = done.stdout + done.stderr + (home / "headrace.log").read_text()
+        assert done.returncode == 0, said
+        assert len(re.findall(r"^\s+\d+_0 +preempt .* R ", done.stdout, re.MULTILINE)) == 1, said
+        assert len(re.findall(r"^\s+\d+_0 +all .* R ", done.stdout, re.MULTILINE)) == 1, said
+        assert "spot usable 1 workers 0.01 an hour\nslurm usable 1 workers 0.04 an hour" in said, (
+            said
+        )
+        assert 'headrace_pool_workers{pool="spot",state="running"} 1' in done.stdout, said
+
+
 # Trains until it is told to stop. Each epoch has all samples.
 LONG = """
 import os

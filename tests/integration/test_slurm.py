@@ -1,4 +1,4 @@
-"""A pool on a real Slurm of four nodes: slurmctld, slurmd and munged, started by the test."""
+"""Pools on a real Slurm of five nodes: slurmctld, slurmd and munged, started by the test."""
 
 import time
 
@@ -10,7 +10,7 @@ from support.servers.slurm import slurm
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    with slurm(tmp_path_factory.mktemp("cluster") / "slurm") as made:
+    with slurm(tmp_path_factory.mktemp("cluster") / "slurm", nodes=5) as made:
         yield made
 
 
@@ -20,17 +20,19 @@ def photos(tmp_path_factory):
 
 
 class Head(PoolHead):
-    """A coordinator with a pool on the cluster."""
+    """A coordinator with a pool on the cluster, or several."""
 
-    def __init__(self, cluster, folder, *words):
+    def __init__(self, cluster, folder, *words, pools=("slurm",)):
         self.cluster = cluster
         super().__init__(
-            folder, "--pool", "slurm", "--slurm-memory", "512M", "--slurm-poll-s", "1",
+            folder, *(word for pool in pools for word in ("--pool", pool)), "--slurm-memory", "512M", "--slurm-poll-s", "1",
             "--slurm-output", str(folder / "worker-%A_%a"), *words, **cluster.environment,
         )  # fmt: skip
 
-    def jobs(self, states="PENDING,RUNNING"):
-        mine = f"pool=headrace-{self.address.removeprefix('tcp://').replace(':', '-')} "
+    def jobs(self, states="PENDING,RUNNING", pool=""):
+        """Of the pool of that name."""
+        place = self.address.removeprefix("tcp://").replace(":", "-")
+        mine = f"pool=headrace-{place}{'-' if pool else ''}{pool} "
         return [job for job in self.cluster.jobs(states) if mine in job[3]]
 
     def states(self):
@@ -64,10 +66,26 @@ def preempted(cluster, tmp_path_factory):
         yield head, first
 
 
-def test_a_pool_has_its_name_in_slurm(brief, preempted):
+@pytest.fixture(scope="module")
+def two_pools(cluster, tmp_path_factory):
+    """A coordinator with a pre-emptible pool and another one. Slurm wants the node of the first for a job that is
+    more urgent."""
+    folder = tmp_path_factory.mktemp("two-pools")
+    spot = "slurm:name=spot,partition=preempt,price=0.01,preemptible,submit=--nodelist=n5"
+    pools = spot, "slurm:price=0.04,submit=--nodelist=n4"
+    with Head(cluster, folder, "--workers", "1", "--slurm-cores", "2", pools=pools) as head:
+        (first,) = head.until_ready(1)
+        urgent = "--partition=urgent", "--nodelist=n5", "--exclusive", "--mem=0"
+        cluster.run("sbatch", "--output=/dev/null", *urgent, "--wrap", "sleep 1000")
+        yield head, first
+
+
+def test_a_pool_has_its_name_in_slurm(brief, preempted, two_pools):
     """The coordinators that the last tests look at. Each has found its own jobs alone."""
     first = brief.until(lambda: brief.states(), "first job")
     assert len(preempted[0].states()) >= 1 and not set(first) & set(preempted[0].states())
+    head, cheap = two_pools
+    assert [job for job, *_ in head.jobs("all", "spot")] == [cheap], "the cheapest pool comes first"
 
 
 def test_what_slurm_does_not_give_is_told(cluster, tmp_path):
@@ -96,7 +114,7 @@ def test_workers_follow_demand_and_nothing_is_lost(cluster, photos, tmp_path):
     """A program wants one worker, then four, and ends. Meanwhile a node is killed, then the coordinator.
 
     Afterwards a node fewer is left."""
-    words = "--workers", "1", "--max-workers", "4", "--slurm-submit", "--exclude=n3,n4"
+    words = "--workers", "1", "--max-workers", "4", "--slurm-submit", "--exclude=n3,n4,n5"
     with (
         Head(cluster, tmp_path, *words) as head,
         PoolProgram(photos, tmp_path, head.address) as program,
@@ -137,6 +155,17 @@ def test_preemption_is_a_drain(preempted):
     # Another one is asked for, and waits until the urgent job is done.
     head.until(lambda: "PENDING" in head.states().values(), "next one")
     assert "ended" not in head.said(), head.said()
+
+
+def test_what_slurm_takes_away_comes_from_the_next_pool(two_pools):
+    head, first = two_pools
+    (second,) = head.until(lambda: [job for job, *_ in head.jobs("all")], "job of the next pool")
+    head.until(lambda: head.members() == [second], "its worker")
+    said = head.said()  # its worker takes longer to start than the line does to be written
+    assert "pool spot: workers were taken away" in said and "ended" not in said, said
+    states = {job: state for job, state, *_ in head.jobs("all", "spot")}
+    assert states[first] in ("COMPLETED", "PREEMPTED", "RUNNING", "COMPLETING"), states
+    assert list(states) == [first], "the pool is held: it was asked for no other"
 
 
 def test_the_end_of_the_walltime_is_a_drain(brief):
