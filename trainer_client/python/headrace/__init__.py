@@ -6,13 +6,15 @@
     headrace.open_dataset("s3://...")    images in a bucket (or gs://), as ImageFolder has them on disk
     headrace.open_dataset("*.tar")       images in tars (WebDataset's layout), map-style
     @headrace.pure                       declares that a function or class keeps nothing
+    @headrace.cached                     declares that a function's results may be kept
+    @headrace.never_cached               declares that they may not
 
 Importing this package imports neither torch nor the native client; both come with the first use.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from .declared import pure
+from .declared import cached, never_cached, pure
 from .errors import (
     CoordinatorUnavailable,
     HeadraceError,
@@ -44,7 +46,9 @@ __all__ = [
     "VersionMismatch",
     "WorkersUnavailable",
     "__version__",
+    "cached",
     "install",
+    "never_cached",
     "open_dataset",
     "pure",
     "uninstall",

@@ -7,6 +7,7 @@ svg.py      the graph as a picture
 verify.py   the first batches both ways, bit by bit
 workers.py  the same by each worker of the pool alone
 outcomes.py what next() gave both ways, and where it differs
+declared_functions.py  functions that it declares with headrace.cached
 loaders.py  which loaders a program has
 """
 
@@ -25,13 +26,17 @@ def look(loader: Any, wanted: Inspection) -> tuple[int, str]:
 
 
 def _explain(loader: Any, wanted: Inspection) -> tuple[int, str]:
-    from . import svg, text
+    from . import declared_functions, svg, text
     from .build import graph_of
     from .graph import to_json
     from .loaders import live_loaders
 
-    graphs = [graph_of(found) for found in live_loaders(loader)]
+    loaders = live_loaders(loader)
+    graphs = [graph_of(found) for found in loaders]
+    functions = declared_functions.told([found.dataset for found in loaders])
     if wanted.svg:
         with open(wanted.svg, "w", encoding="utf-8") as file:
             file.write(svg.render(graphs))
-    return 0, to_json(graphs) if wanted.json else text.render(graphs)
+    if wanted.json:
+        return 0, to_json(graphs, functions)
+    return 0, text.render(graphs) + declared_functions.render(functions)

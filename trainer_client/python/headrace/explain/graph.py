@@ -68,5 +68,6 @@ def document(**content: Any) -> str:
     return json.dumps({**head, **content}, indent=1) + "\n"
 
 
-def to_json(graphs: list[Graph]) -> str:
-    return document(loaders=[graph.as_dict() for graph in graphs])
+def to_json(graphs: list[Graph], functions: list[dict[str, Any]]) -> str:
+    """`functions`: that the program declares (declared_functions.py)."""
+    return document(loaders=[graph.as_dict() for graph in graphs], cached_functions=functions)

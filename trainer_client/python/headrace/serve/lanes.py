@@ -20,7 +20,7 @@ from torch.utils.data.dataloader import _DatasetKind
 from ..native.intact import OF_CHAIN, first_change
 from ..process import sockets
 from ..service import options
-from ..stage import functions, leaf_keys, leaves, wire
+from ..stage import declared_here, functions, leaf_keys, leaves, wire
 from ..stage.bad_samples import GuardingInit
 from ..stage.lane import LanePort, LaneSettings, lane_main
 from ..stage.lessons import Lessons
@@ -43,6 +43,8 @@ class LaneContext:
         leaves.possible = _has_cache()
         if leaves.possible:
             leaf_keys.libraries()
+            loader = iterator._loader()
+            declared_here.prepare([loader.dataset, loader.collate_fn])
         self._lessons = iterator.lessons(intact=preload_natives())
 
     def Event(self) -> "_Ended":

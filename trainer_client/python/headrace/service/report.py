@@ -14,6 +14,7 @@ from typing import Any
 
 from ..native import binding
 from ..process.output import tell
+from ..stage import call_board
 from ..version import __version__
 from . import options
 
@@ -224,6 +225,7 @@ class Report:
             "coordinator": self._coordinator,
             "cpu_seconds": self._cpu_seconds,
             "loaders": [vars(entry) for entry in self._loaders],
+            "cached_functions": call_board.told(),
         }
 
     def write(self) -> None:

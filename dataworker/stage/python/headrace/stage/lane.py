@@ -16,7 +16,7 @@ from typing import Any
 
 from ..process import fork_hooks, sockets
 from ..process.output import muted
-from . import bad_samples, functions, leaves, memory, wire
+from . import bad_samples, declared_here, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_images import keep_pictures, native_images, opened_pictures
 from .lane_requests import Again, Asked, Requests
@@ -299,6 +299,7 @@ class LanePort:
         if self._settings.leaves:
             leaves.here = leaves.Leaves(self._settings.first, self._settings.keeps)
             leaves.possible = True
+            declared_here.serve(self._lane)
         if "PIL.Image" in sys.modules:
             if self.may_defer:
                 intact = lessons is not None and lessons.intact and not self._ran_before

@@ -8,10 +8,11 @@ written again: whoever finds one has a copy of it, or reads it where it is.
 Whatever fails here costs speed alone: the library reads the file. Why so: docs/adr/0086-leaves-of-stages.md.
 """
 
+import itertools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -51,7 +52,7 @@ class Leaves:
         self._batch, self._silent = 0, False
         self._forget()
         self._segment: Segment | None = None
-        self._offered: set[int] = set()  # tags
+        self._offered: set[Key] = set()
         self._room = 0  # that the worker would take
         self._told = 0.0  # when the worker was last told of lookups
         self._hits = self._misses = 0  # not told yet
@@ -98,6 +99,19 @@ class Leaves:
             else:
                 self._hits += 1
             return found
+
+    def found_by(
+        self, key: Key, is_it: Callable[[memoryview], bool], most: int
+    ) -> memoryview | None:
+        """As find(), of entries that differ in their versions, which is_it() tells apart: of `most` at most."""
+        if os.getpid() != self._pid:
+            return None
+        with self._lock:
+            entries = list(itertools.islice(self._entries(key.tag, key.words, slice(5, 7)), most))
+        found = next(filter(is_it, entries), None)
+        self._misses += found is None
+        self._hits += found is not None
+        return found
 
     def missed(self) -> None:
         """Something was read that was not looked for."""
@@ -146,7 +160,7 @@ class Leaves:
         if began_ns - ctime_ns < STEP_NS or not self.keeps(seconds, size):
             return
         with self._lock, suppress(OSError):
-            if key.tag in self._offered:
+            if key in self._offered:
                 return  # a second view of it
             segment = self._segment
             if segment is not None and not segment.has_room(size):
@@ -160,7 +174,7 @@ class Leaves:
                     return
                 segment = self._segment = Segment(capacity)
             segment.add(key, parts, int(seconds * 1e9))
-            self._offered.add(key.tag)
+            self._offered.add(key)
 
     # With the lock.
 
@@ -170,17 +184,20 @@ class Leaves:
         self._segments: dict[int, memoryview | None] = {}
 
     def _found(self, key: Key) -> memoryview | None:
+        return next(self._entries(key.tag, key.words, slice(None)), None)
+
+    def _entries(self, tag: int, words: tuple[int, ...], same: slice) -> Iterator[memoryview]:
+        """Those whose words are the same in that part."""
         tags = self._tags
-        at = int(np.searchsorted(tags, np.uint64(key.tag)))
-        while at < len(tags) and tags[at] == key.tag:
+        at = int(np.searchsorted(tags, np.uint64(tag)))
+        while at < len(tags) and tags[at] == tag:
             row = self._rows[at].tolist()
-            if tuple(row[1:8]) == key.words:
+            if tuple(row[1:8])[same] == words[same]:
                 number, offset, size = row[8:]
                 segment = self._mapped(number)
                 if segment is not None and offset + size <= len(segment):
-                    return segment[offset : offset + size]
+                    yield segment[offset : offset + size]
             at += 1
-        return None
 
     def _mapped(self, number: int) -> memoryview | None:
         if number not in self._segments:

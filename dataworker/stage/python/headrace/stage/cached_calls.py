@@ -1,0 +1,376 @@
+"""Functions that the program has declared with headrace.cached, in a lane: what a call returned is kept on the job's
+leaf shelf (leaves.py), and given in place of the next call that depends on the same.
+
+A declared function stays the object that it is. In a lane its code is another one, which calls a CachedCall with the
+arguments; that has the function as it was. Nothing is believed that can be looked at:
+
+  - A call's name is a hash of its arguments, its code, and all that its code reads (content.py), and the files that it
+    read are part of the entry. Their states must be the same at each hit.
+  - A call that draws, writes, or changes what it was given is not kept, and ends it for the function (witness.py).
+  - The first hits of each function are made again and compared, then a share of them (cached_rules.py). What can't be
+    seen is found so, and ends it for the function.
+
+Why so: docs/adr/0091-declared-functions.md.
+"""
+
+import hashlib
+import os
+import struct
+import sys
+import threading
+import time
+import types
+from contextlib import suppress
+from typing import Any
+
+from .. import declared
+from ..process.output import tell
+from . import call_board, leaves, witness
+from .cached_rules import MOST_STATES, Budget
+from .call_board import COMPARED, HITS, KEPT, SAVED_NS
+from .code_reads import LATER, returns_later
+from .content import Content
+from .content_memo import Memo
+from .content_values import ORIGINAL, NotHashed, NotYet
+from .kept_results import Entry, NotPacked, Packed, settle
+from .leaf_cost import Worth
+from .leaf_keys import Content as FileState
+from .leaf_keys import Key, content_at
+from .settings import SETTINGS, Setting
+from .witness import Witness
+
+_memo = Memo()
+_budget = Budget()
+_evidence = threading.local()  # .on: a result is made again, and nothing within it is found
+_started = 0, 0.0  # the thread that began to serve, and its CPU time then
+_NOT_OF_RESULTS = ("mimetypes", "torch.hub")
+
+
+class CachedCall:
+    """Serves the calls of one function in a lane. Called in any thread; its counts are not exact then."""
+
+    def __init__(self, function: types.FunctionType, number: int, board: call_board.Board) -> None:
+        self.raw = _copy_of(function)
+        self._number, self._board = number, board
+        self.worth = Worth()
+        self._looks: float | None = None  # seconds that a search takes; None: there was none yet
+        self.name = name_of(function)
+
+    def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        kept = leaves.active()
+        if kept is None or getattr(_evidence, "on", False) or self._board.is_over(self._number):
+            return self.raw(*args, **named)
+        if kept.is_idle:
+            kept.missed()  # who looks is given room
+            return self.raw(*args, **named)
+        if not self.worth.is_likely():
+            return self.raw(*args, **named)
+        began = time.thread_time()
+        content = self._content(args, named)
+        if content is None:
+            return self.raw(*args, **named)
+        digest = content.digest()
+        held: list[Entry] = []
+        found = kept.found_by(_key(digest), lambda memory: _holds(memory, held), MOST_STATES)
+        if found is None:
+            self._looked(time.thread_time() - began)
+            return self._make(kept, content, args, named)
+        return self._found(held[0], content, began, args, named)
+
+    def _looked(self, seconds: float) -> None:
+        """The first search of a process finds out what the others need not."""
+        self._looks = 0.0 if self._looks is None else min(self._looks or seconds, seconds)
+
+    # What was found.
+
+    def _found(self, entry: Entry, content: Content, began: float, args: Any, named: Any) -> Any:
+        files, seconds = entry.about
+        compared = self._board.count(self._number, COMPARED)
+        if _budget.takes(compared, seconds, _used()):
+            return self._again(entry, compared, content, args, named)
+        try:
+            value = entry.value()
+        except Exception:  # of another release's, or a torn one
+            return self.raw(*args, **named)
+        saved = seconds - (time.thread_time() - began)
+        self.worth.note(saved > 0)
+        self._board.add(self._number, HITS, 1)
+        self._board.add(self._number, SAVED_NS, int(saved * 1e9))
+        if witness.is_active():
+            witness.read([path for path, _ in files])
+        return value
+
+    def _again(self, entry: Entry, compared: int, content: Content, args: Any, named: Any) -> Any:
+        """Makes the result, and compares it with the one that was kept."""
+        seen = Witness()
+        _evidence.on = True
+        try:
+            with seen:
+                value = self.raw(*args, **named)
+                settle(value)
+        except Exception as error:
+            if _states_hold(entry.about[0]):
+                self._end(f"raised {type(error).__name__} where it had returned a result")
+            raise
+        finally:
+            _evidence.on = False
+        _budget.spend(compared, seen.seconds)
+        try:
+            packed = Packed(value)
+            same, why = packed.same(entry), ""
+        except Exception as error:  # NotPacked, or of a result that is unlike all others
+            same, why = False, f": {error}"
+        # An import runs other code, and adds to what there is.
+        deed = "" if seen.loads else seen.deed or self._changes(content, args, named)
+        if deed:
+            self._end(deed)
+        elif same:
+            self._board.add(self._number, HITS, 1)
+            self._board.add(self._number, COMPARED, 1)
+        elif _states_hold(entry.about[0]):
+            self._end(f"returned something else for the same arguments{why}")
+        return value
+
+    # What was not.
+
+    def _make(self, kept: leaves.Leaves, content: Content, args: Any, named: Any) -> Any:
+        """What the function returns or raises; keeps it, if that is worth it."""
+        if not kept.may_keep:
+            return self.raw(*args, **named)
+        seen = Witness(content.paths)
+        with seen:
+            value = self.raw(*args, **named)
+            settle(value)
+        if seen.loads:
+            return value  # the next call says what it does without that
+        if deed := seen.deed or self._changes(content, args, named):
+            self._end(deed)
+            return value
+        why = seen.spoilt
+        if content.maps and not any(seen.files.values()):
+            why = (
+                f"{content.maps} reads files that are not seen, and no argument is the path of one"
+            )
+        if not why:
+            try:
+                packed = Packed(value)
+                if _meet(packed.memory, content.memory):
+                    raise NotPacked("it is a part of an argument, or of what the code reads")
+                self._keep(kept, content, seen, packed)
+            except NotPacked as error:
+                why = f"its result is not kept: {error}"
+            except Exception as error:  # of a result that is unlike all others
+                why = f"its result is not kept: {type(error).__name__}: {error}"
+        if why:
+            self.worth.note(False)
+            self._say(why)
+        return value
+
+    def _keep(self, kept: leaves.Leaves, content: Content, seen: Witness, packed: Packed) -> None:
+        seconds = seen.seconds
+        is_worth = kept.keeps(seconds - (self._looks or 0.0), packed.size)
+        if not self.worth.note(is_worth) or not seen.holds():
+            return
+        files = [
+            (path, None if state is None else tuple(state)) for path, state in seen.files.items()
+        ]
+        parts = packed.parts((files, seconds))
+        kept.offer(_key(content.digest(), files), 0, seen.began, parts, seconds)
+        self._board.add(self._number, KEPT, 1)
+
+    def _changes(self, content: Content, args: Any, named: Any) -> str:
+        """Whether the call that was made has changed what it depends on; empty: no."""
+        try:
+            again = content_of_call(self.raw, args, named, content.libraries)
+        except Exception:  # NotHashed, or of an object that is unlike all others
+            again = None
+        same = again is not None and again.digest() == content.digest()
+        return "" if same else "changes what it was given, or what its code reads"
+
+    def _content(self, args: Any, named: Any) -> Content | None:
+        try:
+            return content_of_call(self.raw, args, named)
+        except NotYet:
+            return None
+        except NotHashed as error:
+            self._say(f"this call is not kept: {error}")
+        except Exception as error:  # of an object that is unlike all others
+            self._say(f"this call is not kept: {type(error).__name__}: {error}")
+        self.worth.note(False)
+        return None
+
+    def _end(self, why: str) -> None:
+        if self._board.end(self._number, why):
+            tell(f"headrace: {self.name} {why}: its results are no longer kept")
+
+    def _say(self, why: str) -> None:
+        if self._board.say(self._number, why):
+            tell(f"headrace: {self.name}: {why}")
+
+
+class NeverCall:
+    """Stands for a function that is declared with headrace.never_cached, in a lane."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.raw = _copy_of(function)
+        self._why = f"it calls {name_of(function)}, which is never_cached"
+
+    def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        witness.spoil(self._why)
+        return self.raw(*args, **named)
+
+
+def prepare(roots: list[Any]) -> None:
+    """In a process that forks lanes: makes what they share, and looks at what their first calls would. `roots`:
+    of the pipeline. Runs no code of the program's."""
+    call_board.prepare()
+    for function in declared.cached_functions():
+        owners = [one for one in roots if owns(type(one), function)]
+        with suppress(Exception):  # as the calls will tell
+            Content(_memo).reads(function, owners[0] if owners else None)
+    _settings()
+
+
+def owns(cls: type, function: Any) -> bool:
+    """Whether it is a method of the class."""
+    return any(held is function for base in cls.__mro__ for held in vars(base).values())
+
+
+def enable(lane: int) -> None:
+    """Once in a lane, before its first sample: serves all that the program has declared by now."""
+    global _started
+    functions = declared.cached_functions()
+    if not functions:
+        return
+    board = call_board.prepare()
+    board.lane = max(lane, 0)
+    _started = threading.get_ident(), time.thread_time()
+    for function in declared.never_cached_functions():
+        put(function, NeverCall(function))
+    for function in functions:
+        number = vars(function)[declared.CACHED]
+        if not board.has_place(number) or ORIGINAL in vars(function):
+            continue
+        if returns_later(function.__code__):
+            if board.say(number, LATER):
+                tell(f"headrace: {name_of(function)}: {LATER}")
+        else:
+            put(function, CachedCall(function, number, board))
+
+
+def _used() -> float:
+    """CPU seconds of this lane. Those of the process take long to ask for where there are many threads."""
+    thread, before = _started
+    if threading.get_ident() == thread:
+        return time.thread_time() - before
+    return time.process_time()
+
+
+def put(function: types.FunctionType, server: Any) -> None:
+    """Has `server` called with the arguments of each call of the function, which stays what it was beside:
+    it takes what it took, and its name and its documentation are its own."""
+    code = function.__code__
+    around = ", ".join(code.co_freevars)
+    text = (
+        f"def outer({around}):\n"
+        " def inner(*hr_args, **hr_named):\n"
+        f"  hr_serve = {_MARK!r}\n"
+        f"  if hr_serve is None: ({around}{',' if around else ''})\n"
+        "  return hr_serve(hr_args, hr_named)\n"
+        " return inner"
+    )
+    space: dict[str, Any] = {}
+    exec(compile(text, code.co_filename, "exec"), space)
+    inner = next(c for c in space["outer"].__code__.co_consts if isinstance(c, types.CodeType))
+    named: dict[str, Any] = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
+    if hasattr(code, "co_qualname"):
+        named["co_qualname"] = code.co_qualname
+    constants = tuple(server if one == _MARK else one for one in inner.co_consts)
+    function.__wrapped__ = server.raw  # type: ignore[attr-defined]  # what inspect.signature() asks
+    setattr(function, ORIGINAL, False)
+    function.__code__ = inner.replace(co_consts=constants, **named)
+
+
+_MARK = "headrace serves this call"
+
+
+def _copy_of(function: types.FunctionType) -> types.FunctionType:
+    """The function as it is, whatever becomes of its code."""
+    copy = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )  # fmt: skip
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__.update(function.__dict__)
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    copy.__doc__, copy.__annotations__ = function.__doc__, function.__annotations__
+    setattr(copy, ORIGINAL, True)
+    return copy
+
+
+def name_of(function: types.FunctionType) -> str:
+    """As people find it."""
+    code = function.__code__
+    return f"{function.__qualname__} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+def content_of_call(
+    function: types.FunctionType,
+    args: Any,
+    named: dict[str, Any],
+    libraries: frozenset[str] | None = None,
+) -> Content:
+    """All that a call depends on. `libraries`: those whose settings count; None: all that are loaded. Raises
+    NotHashed."""
+    content = Content(_memo)
+    settings, content.libraries = _settings(libraries)
+    content.text(b"settings", settings)
+    content.call(function, args, named)
+    return content
+
+
+def _settings(only: frozenset[str] | None = None) -> tuple[str, frozenset[str]]:
+    """Settings of libraries, on which results may depend, and which libraries are loaded. One that is not, or is
+    not among `only`, has its defaults."""
+    loaded = frozenset(_LIBRARIES & sys.modules.keys()) if only is None else only
+    values = [one.read() if one.module in loaded else _default(one) for one in _OF_RESULTS]
+    return repr(values), loaded
+
+
+_OF_RESULTS = [one for one in SETTINGS if one.module and one.module not in _NOT_OF_RESULTS]
+_LIBRARIES = {one.module for one in _OF_RESULTS}
+
+
+def _default(one: Setting) -> Any:
+    return "unknown" if type(one.default) is object else one.default
+
+
+_WORDS = struct.Struct("<4Q")
+
+
+def _key(digest: bytes, files: Any = ()) -> Key:
+    """Of a call, and of one state of the files that it reads."""
+    first, second, third, fourth = _WORDS.unpack(digest)
+    states = _WORDS.unpack(hashlib.blake2b(repr(files).encode(), digest_size=32).digest())
+    return Key(first, (first, second, *states[:3], third, fourth))
+
+
+def _holds(memory: memoryview, held: list[Entry]) -> bool:
+    """Whether an entry's files are as they were. Appends it."""
+    try:
+        entry = Entry(memory)
+        if not _states_hold(entry.about[0]):
+            return False
+    except (TypeError, ValueError):
+        return False
+    held.append(entry)
+    return True
+
+
+def _states_hold(files: list[tuple[str, Any]]) -> bool:
+    return all(
+        content_at(path) == (None if state is None else FileState(*state)) for path, state in files
+    )
+
+
+def _meet(memory: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
+    return any(begin < b and a < end for begin, end in memory for a, b in other)

@@ -1,0 +1,309 @@
+"""Results of the program's functions as bytes, and back: numbers, text, arrays, tensors and pictures, and tuples,
+lists and dicts of them.
+
+What comes back has memory of its own, and is what the function returned as far as a program can see: types, order,
+signs of zeros and payloads of NaN, strides, owners of memory. What is more than that, or is also somebody else's, is
+NotPacked.
+"""
+
+import marshal
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .content_values import memory_at
+
+_UNIT = 64
+_VERSION = 2  # of marshal: exact floats, and no references between what is equal
+_MODES = {"1", "L", "LA", "RGB", "RGBA", "CMYK", "YCbCr", "HSV", "I", "F", "I;16"}
+_OF_PICTURES = frozenset(
+    ("_im", "im", "_mode", "_readonly", "mode", "_size", "size", "palette", "info", "readonly", "_exif", "pyaccess",
+     "_category", "is_animated", "n_frames")
+)  # fmt: skip
+_MOST_DEPTH = 50
+_FEW = 64
+# The base of a view may be so many times its size.
+_MOST_OF_BASE = 4
+
+
+class NotPacked(Exception):
+    """Says what can't be kept."""
+
+
+class Packed:
+    """A result as bytes. `memory`: where its arrays lie."""
+
+    def __init__(self, value: Any) -> None:
+        """REQUIRES: the caller holds `value` by one variable, and passes it. Raises NotPacked."""
+        self.buffers: list[memoryview] = []
+        self.memory: list[tuple[int, int]] = []
+        self._seen: set[int] = set()
+        self._held: list[Any] = []
+        self._depth = self._mutable = 0
+        self.spec = self._spec(value)
+
+    calibrates: ClassVar[dict[str, int] | None] = None
+
+    def _only(self, what: str, value: Any) -> None:
+        """Nobody else has it, who could see that it was made anew, or change it."""
+        count = sys.getrefcount(value)
+        if self.calibrates is not None:
+            self.calibrates.setdefault(what, count)
+        elif count > _COUNTS[what]:
+            raise NotPacked("somebody else holds it, or a part of it")
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.buffers))
+
+    def same(self, entry: "Entry") -> bool:
+        """Whether an entry holds this very result."""
+        mine = marshal.dumps(self.spec, _VERSION)
+        if mine != entry.spec_bytes or len(self.buffers) != len(entry.sizes):
+            return False
+        return all(
+            memoryview(a).nbytes == b.nbytes and np.array_equal(_u8(a), _u8(b))
+            for a, b in zip(self.buffers, entry.buffers(), strict=True)
+        )
+
+    def parts(self, about: Any) -> tuple[Any, ...]:
+        """As an entry. `about`: what marshal takes."""
+        sizes = tuple(map(len, self.buffers))
+        head = marshal.dumps((about, marshal.dumps(self.spec, _VERSION), sizes), _VERSION)
+        head = len(head).to_bytes(8, "little") + head
+        parts: list[Any] = [head + bytes(-len(head) % _UNIT)]
+        for buffer in self.buffers:
+            parts += [buffer, bytes(-len(buffer) % _UNIT)]
+        return tuple(parts)
+
+    def _spec(self, value: Any) -> Any:
+        kind = type(value)
+        if value is None or kind in (bool, int, float, complex, str, bytes):
+            return "p", value
+        if self._depth > _MOST_DEPTH:
+            raise NotPacked("it is too deep")
+        if id(value) in self._seen and kind is not tuple:
+            raise NotPacked(f"it holds the same {kind.__name__} twice")
+        self._seen.add(id(value))
+        self._held.append(value)
+        self._depth += 1
+        try:
+            return self._compound(value, kind)
+        finally:
+            self._depth -= 1
+
+    def _compound(self, value: Any, kind: type) -> Any:
+        place = "item" if self._depth > 1 else "top"
+        if kind is tuple:
+            before = self._mutable
+            items = [self._spec(value[i]) for i in range(len(value))]
+            if self._mutable > before:
+                self._only(place, value)
+            return "tuple", items
+        self._only(place, value)
+        self._mutable += 1
+        if kind is list:
+            return "list", [self._spec(value[i]) for i in range(len(value))]
+        if kind is dict:
+            if any(type(key) not in (str, int, float, bool, bytes, type(None)) for key in value):
+                raise NotPacked("it is a dict with other keys than text and numbers")
+            return "dict", [(key, self._spec(value[key])) for key in value]
+        if issubclass(kind, np.generic) and kind.__module__ == "numpy" and kind is not np.void:
+            if value.dtype.kind in "biufcSUMm":
+                return "s", value.dtype.str, value.tobytes()
+        if weakref.getweakrefcount(value) > 0:
+            raise NotPacked("somebody is to be told of its end")
+        if kind is np.ndarray:
+            return self._array(value)
+        torch, image = sys.modules.get("torch"), sys.modules.get("PIL.Image")
+        if torch is not None and kind is torch.Tensor:
+            return self._tensor(value, torch)
+        if image is not None and isinstance(value, image.Image):
+            return self._picture(value, image)
+        raise NotPacked(f"it is of {kind.__module__}.{kind.__qualname__}")
+
+    def _add(self, flat: Any) -> int:
+        """`flat`: an array of uint8."""
+        begin = flat.__array_interface__["data"][0]
+        if any(begin < b and a < begin + flat.nbytes for a, b in self.memory):
+            raise NotPacked("two of its arrays share memory")
+        if flat.nbytes:
+            self.memory.append((begin, begin + flat.nbytes))
+        self.buffers.append(memoryview(flat))
+        self._held.append(flat)
+        return len(self.buffers) - 1
+
+    def _array(self, value: Any) -> Any:
+        base = value if value.flags.owndata else value.base
+        if type(base) is not np.ndarray or not base.flags.owndata:
+            raise NotPacked("it is an array in somebody else's memory")
+        for one in (value, base):
+            plain = one.dtype.kind in "biufcSUMm" and one.dtype.metadata is None
+            if not plain or not one.flags.writeable or not one.flags.aligned:
+                raise NotPacked("it is an array of objects or records, or a read-only one")
+        if not base.flags.forc or base.nbytes > _MOST_OF_BASE * value.nbytes + _UNIT * _UNIT:
+            raise NotPacked("it is a small part of an array, or one with gaps")
+        if value is not base:
+            self._only("base", base)
+        order = "C" if base.flags.c_contiguous else "F"
+        flat = base.reshape(-1, order="A").view(np.uint8) if base.nbytes else np.empty(0, np.uint8)
+        if base.nbytes and not np.shares_memory(flat, base):
+            raise NotPacked("it is an array that has to be copied to be read")
+        number = self._add(flat)
+        of_base = number, base.dtype.str, base.shape, order
+        if value is base:
+            return "a", of_base, None
+        offset = value.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        return "a", of_base, (value.dtype.str, value.shape, value.strides, offset)
+
+    def _tensor(self, value: Any, torch: Any) -> Any:
+        plain = value.device.type == "cpu" and value.layout == torch.strided and not vars(value)
+        if not plain or value.requires_grad or value.is_conj() or value.is_neg():
+            raise NotPacked("it is a tensor with more than its elements")
+        if value.is_inference() or value.is_quantized:
+            raise NotPacked("it is a tensor of another kind")
+        storage = value.untyped_storage()
+        whole = storage.nbytes()
+        used = value.numel() * value.element_size()
+        if whole > _MOST_OF_BASE * used + _UNIT * _UNIT:
+            raise NotPacked("it is a small part of a tensor")
+        resizable = storage.resizable()
+        self._held.append(storage)
+        number = self._add(memory_at(storage.data_ptr(), whole))
+        dtype = str(value.dtype).removeprefix("torch.")
+        return "T", number, dtype, value._is_view(), tuple(value.shape), value.stride(), (
+            value.storage_offset()), resizable  # fmt: skip
+
+    def _picture(self, value: Any, image: Any) -> Any:
+        settle(value)
+        if type(value) is not image.Image or value.mode not in _MODES:
+            raise NotPacked(f"it is a picture of mode {value.mode}, or of an open file")
+        if set(vars(value)) - _OF_PICTURES or value.palette is not None:
+            raise NotPacked("it is a picture with more than its pixels")
+        if getattr(value, "_exif", None) is not None:
+            raise NotPacked("it is a picture with Exif that was read")
+        data = np.frombuffer(value.tobytes(), np.uint8)
+        if value.readonly:
+            raise NotPacked("it is a picture in somebody else's memory")
+        return "P", self._add(data), value.mode, value.size, self._spec(value.info)
+
+
+def settle(value: Any) -> None:
+    """Makes pictures whose pixels nobody has wanted yet (deferred.py), in a result of a few parts."""
+    if (image := sys.modules.get("PIL.Image")) is None:
+        return
+    parts = (
+        value
+        if type(value) in (tuple, list)
+        else value.values()
+        if type(value) is dict
+        else (value,)
+    )
+    if len(parts) <= _FEW:
+        for part in parts:
+            if isinstance(part, image.Image) and "_picture" in vars(part):
+                part.load()
+
+
+class Entry:
+    """What Packed.parts has written. Raises ValueError for anything else."""
+
+    def __init__(self, memory: memoryview) -> None:
+        self._memory = memory
+        end = 8 + int.from_bytes(memory[:8], "little")
+        try:
+            self.about, self.spec_bytes, self.sizes = marshal.loads(memory[8:end])
+        except (EOFError, TypeError, ValueError) as error:
+            raise ValueError("no entry of a result") from error
+        self._begin = -(-end // _UNIT) * _UNIT
+
+    def buffers(self) -> list[memoryview]:
+        found, at = [], self._begin
+        for size in self.sizes:
+            found.append(self._memory[at : at + size])
+            at += -(-size // _UNIT) * _UNIT
+        return found
+
+    def value(self) -> Any:
+        """A new one."""
+        self._buffers = self.buffers()
+        return self._made(marshal.loads(self.spec_bytes))
+
+    def _made(self, spec: Any) -> Any:
+        kind = spec[0]
+        if kind == "p":
+            return spec[1]
+        if kind == "a":
+            return self._array(spec)
+        if kind == "T":
+            return self._tensor(spec)
+        if kind == "list":
+            return [self._made(one) for one in spec[1]]
+        if kind == "tuple":
+            return tuple([self._made(one) for one in spec[1]])
+        if kind == "dict":
+            return {key: self._made(one) for key, one in spec[1]}
+        if kind == "s":
+            return np.frombuffer(spec[2], np.dtype(spec[1]))[0]
+        return self._picture(spec)
+
+    def _array(self, spec: Any) -> Any:
+        (number, dtype, shape, order), view = spec[1:]
+        base: Any = np.empty(shape, np.dtype(dtype), order)
+        if base.nbytes:
+            base.reshape(-1, order="A").view(np.uint8)[:] = _u8(self._buffers[number])
+        if view is None:
+            return base
+        dtype, shape, strides, offset = view
+        return np.ndarray(shape, np.dtype(dtype), base, offset, strides)
+
+    def _tensor(self, spec: Any) -> Any:
+        import torch
+
+        number, dtype, is_view, shape, strides, offset, resizable = spec[1:]
+        data = _u8(self._buffers[number])
+        kind = getattr(torch, dtype)
+        if resizable:
+            flat = torch.empty(data.nbytes, dtype=torch.uint8)
+            memory_at(flat.data_ptr(), data.nbytes)[:] = data
+        else:
+            flat = torch.from_numpy(data.copy())
+        with torch.no_grad():
+            made = torch.empty(0, dtype=kind)
+            if not is_view:
+                return made.set_(flat.untyped_storage(), offset, shape, strides)
+            count = data.nbytes // made.element_size()
+            made.set_(flat.untyped_storage(), 0, (count,), (1,))
+        return made.as_strided(shape, strides, offset)
+
+    def _picture(self, spec: Any) -> Any:
+        from PIL import Image
+
+        number, mode, size, info = spec[1:]
+        made = Image.frombytes(mode, size, bytes(self._buffers[number]))
+        made.info = self._made(info)
+        return made
+
+
+def _u8(memory: Any) -> Any:
+    return np.frombuffer(memory, np.uint8) if memoryview(memory).nbytes else np.empty(0, np.uint8)
+
+
+def _calibrated() -> dict[str, int]:
+    """How many hold a new value while it is packed, for this interpreter."""
+    counts: dict[str, int] = {}
+    Packed.calibrates = counts
+    makers: tuple[Callable[[], Any], ...] = list, lambda: [[]], lambda: np.zeros(4)[1:]
+    for make in makers:
+        value: Any = make()
+        Packed(value)
+        del value
+    Packed.calibrates = None
+    return counts
+
+
+_COUNTS: dict[str, int] = {}
+_COUNTS.update(_calibrated())

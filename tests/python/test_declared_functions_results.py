@@ -1,0 +1,170 @@
+"""Declared functions whose results are no plain values, or cost too little or too much."""
+
+import gc
+import os
+import weakref
+
+import numpy as np
+import pytest
+from headrace.stage import cached_calls, leaves
+from support.declared_functions import Declared, burn
+from support.leaf_worker import LeafWorker
+
+
+@pytest.fixture(autouse=True)
+def _no_lane():
+    yield
+    leaves.here = None
+
+
+@pytest.fixture
+def worker():
+    return LeafWorker()
+
+
+def twice(served, make):
+    """Of two lanes; the second one's results, of which nothing is made again."""
+    served.believe()
+    first, second = served.epochs(2, make)
+    return first, second
+
+
+def test_exceptions_are_raised_each_time(worker):
+    def failing(x):
+        burn("failing")
+        raise ValueError(f"no {x}")
+
+    served = Declared(worker, failing)
+    for _ in range(3):
+        worker.lane()
+        with pytest.raises(ValueError, match="no 1"):
+            failing(1)
+    assert served.runs("failing") == 3 and worker.entries == 0
+
+
+def test_a_result_that_becomes_an_exception_ends_it(worker, capfd, monkeypatch):
+    def sometimes(x):
+        burn("sometimes")
+        if os.getenv("HEADRACE_TEST_FAILS"):
+            raise ValueError("now")
+        return x
+
+    served = Declared(worker, sometimes)
+    served.epochs(1, lambda: sometimes(1))
+    worker.lane()
+    monkeypatch.setenv("HEADRACE_TEST_FAILS", "1")
+    with pytest.raises(ValueError, match="now"):
+        sometimes(1)
+    assert served.is_over and "raised ValueError" in capfd.readouterr().err
+
+
+def test_generators_are_not_kept(worker):
+    def produced(n):
+        burn("produced")
+        yield from range(n)
+
+    def returned(n):
+        burn("returned")
+        return (i for i in range(n))
+
+    for code in (produced, returned):
+        served = Declared(worker, code)
+        assert [list(one) for one in served.epochs(3, lambda code=code: code(3))] == [[0, 1, 2]] * 3
+        assert worker.entries == 0 and served.why
+
+
+def test_weak_references_and_finalisers(worker):
+    ended = []
+
+    def watched(x):
+        burn("watched")
+        made = np.full(100, x)
+        weakref.finalize(made, ended.append, x)
+        return made
+
+    served = Declared(worker, watched)
+    served.epochs(3, lambda: watched(1)[0])
+    gc.collect()
+    assert len(ended) == 3 and worker.entries == 0
+
+
+def test_what_somebody_watches_is_not_packed():
+    value = np.zeros(3)
+    watch = weakref.ref(value)
+    with pytest.raises(cached_calls.NotPacked, match="told of its end"):
+        cached_calls.Packed(value)
+    assert watch() is value
+
+
+def test_subclasses_are_not_kept(worker):
+    class Special(np.ndarray):
+        pass
+
+    class MyList(list):
+        pass
+
+    for make in (
+        lambda: np.zeros(9).view(Special),
+        MyList,
+        lambda: np.ma.zeros(3),
+        lambda: np.zeros(3, object),
+    ):
+
+        def special(make=make):
+            burn("special")
+            return make()
+
+        served = Declared(worker, special)
+        made = served.epochs(2, special)
+        assert type(made[0]) is type(made[1]) is type(make()) and worker.entries == 0 and served.why
+
+
+def test_recursion_and_calls_within_calls(worker):
+    def fact(n):
+        burn("fact", 0.001)
+        return 1 if n <= 1 else n * fact(n - 1)
+
+    served = Declared(worker, fact)
+    assert twice(served, lambda: fact(8)) == (40320, 40320)
+    assert served.runs("fact") == 8
+
+
+def test_a_result_that_is_too_large_is_made_again(worker):
+    worker.room = 1 << 20
+
+    def large():
+        burn("large")
+        return np.zeros(1 << 20)
+
+    served = Declared(worker, large)
+    assert [one.nbytes for one in served.epochs(3, large)] == [8 << 20] * 3
+    assert served.runs("large") == 3 and worker.entries == 0
+
+
+def test_what_costs_less_than_keeping_is_looked_at_now_and_then(worker):
+    def cheap(x):
+        import sys
+
+        sys.audit("headrace.test.run", "cheap")
+        return x
+
+    served = Declared(worker, cheap)
+    worker.lane()
+    looked = []
+    real = served.call._content
+    served.call._content = lambda *args: looked.append(1) or real(*args)
+    for number in range(8 + 16 * 5):
+        assert cheap(number) == number
+    assert 8 + 4 <= len(looked) <= 8 + 6 and worker.entries == 0
+
+
+def test_one_epoch_keeps_nothing(worker):
+    def made(x):
+        burn("one epoch")
+        return [x]
+
+    served = Declared(worker, made)
+    worker.lane(keeps=False)
+    made(1)
+    worker.lane(keeps=False)
+    assert made(1) == [1] and served.runs("one epoch") == 2 and worker.entries == 0
