@@ -243,7 +243,7 @@ def test_what_it_shows_is_what_the_command_says(page, cluster):
     # The policy's own words, of which it chooses again each second.
     words = r"cores: all that it can use|of [\d.]+ wanted cores: "
     assert re.search(words, asked.stdout)
-    assert re.search(words, page.run("document.querySelector('.facts').innerText"))
+    page.wait(f"/{words}/.test(document.querySelector('.facts').innerText)")
     assert re.search(r"waits \d+%", page.run("document.querySelector('.sentence').textContent"))
     # The chart's words and its table say what it draws.
     page.run(

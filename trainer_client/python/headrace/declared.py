@@ -69,9 +69,11 @@ def never_cached(code: Code) -> Code:
 
 
 def cached_functions() -> list[types.FunctionType]:
-    """All that are declared so, in the order of their declaration."""
+    """All that are declared so, in the order of their declaration. A program may have taken the mark away."""
     found = (one() for one in _cached)
-    return [one for one in found if one is not None and NEVER not in vars(one)]
+    return [
+        one for one in found if one is not None and CACHED in vars(one) and NEVER not in vars(one)
+    ]
 
 
 def never_cached_functions() -> list[types.FunctionType]:
