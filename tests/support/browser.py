@@ -141,11 +141,15 @@ class Page:
         return got["result"].get("value")
 
     def wait(self, expression: str, seconds: float = PATIENCE_S) -> None:
-        """Until the expression is true."""
+        """Until the expression is true. A page that is just being loaded again has none."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if self.run(f"Boolean({expression})"):
-                return
+            try:
+                if self.run(f"Boolean({expression})"):
+                    return
+            except RuntimeError as error:
+                if "navigated" not in str(error):
+                    raise
             time.sleep(0.02)
         text = self.run("document.body.innerText")
         raise AssertionError(f"not within {seconds} s: {expression}\n{text}\n{self.errors}")
