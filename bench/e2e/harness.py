@@ -136,8 +136,9 @@ def write_report(
             "",
         ]
     lines += [note, ""]
-    lines += ["| figure | value |", "|---|---|"]
-    lines += [f"| {label} | {value} |" for label, value in rows]
+    if rows:
+        lines += ["| figure | value |", "|---|---|"]
+        lines += [f"| {label} | {value} |" for label, value in rows]
     REPORTS.mkdir(parents=True, exist_ok=True)
     (REPORTS / f"{name}.md").write_text("\n".join(lines) + "\n")
     text = json.dumps({"machine": about, **data}, indent=1).replace(f"{ROOT}/", "")
