@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import scipy.signal
 import torch
-from headrace.declared import CACHED, cached_functions
-from headrace.stage import cached_calls, call_board, leaves, reach
+from headrace.declared import CACHED
+from headrace.stage import cached_calls, leaves, reach
 from headrace.stage.content_values import ORIGINAL
 from PIL import Image
 from support.declared_functions import Declared, burn, old
@@ -390,15 +390,3 @@ def test_code_that_was_edited_between_runs_is_other_code(worker):
         exec(f"def f(x):\n burn('edited')\n return helper(x)\ndef helper(x): return {text}", space)
         served = Declared(worker, space["f"])
         assert twice(served, lambda space=space: space["f"](3)) == (wanted, wanted)
-
-
-def test_a_function_that_lost_its_mark_is_declared_no_more():
-    def table(n):
-        return n
-
-    headrace.cached(table)
-    assert table in cached_functions()
-    vars(table).clear()
-    assert table not in cached_functions()
-    told = call_board.told()  # of all others; it goes into the report
-    assert table.__qualname__ not in [each["name"] for each in told]

@@ -4,9 +4,11 @@ import gc
 import os
 import weakref
 
+import headrace
 import numpy as np
 import pytest
-from headrace.stage import cached_calls, leaves
+from headrace.declared import cached_functions
+from headrace.stage import cached_calls, call_board, leaves
 from support.declared_functions import Declared, burn
 from support.leaf_worker import LeafWorker
 
@@ -168,3 +170,15 @@ def test_one_epoch_keeps_nothing(worker):
     made(1)
     worker.lane(keeps=False)
     assert made(1) == [1] and served.runs("one epoch") == 2 and worker.entries == 0
+
+
+def test_a_function_that_lost_its_mark_is_declared_no_more():
+    def table(n):
+        return n
+
+    headrace.cached(table)
+    assert table in cached_functions()
+    vars(table).clear()
+    assert table not in cached_functions()
+    told = call_board.told()  # of all others; it goes into the report
+    assert table.__qualname__ not in [each["name"] for each in told]

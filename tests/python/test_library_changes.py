@@ -11,6 +11,7 @@ from unittest.mock import MagicMock
 
 import pytest
 import torch
+import typing_extensions
 from headrace.loader.seam import state_of
 from headrace.native import alterations, intact
 from PIL import Image, ImageFile, ImageOps
@@ -294,3 +295,9 @@ def test_a_module_that_comes_as_two_go_is_looked_at(monkeypatch):
     monkeypatch.setitem(sys.modules, name, other)
     monkeypatch.setitem(sys.modules, "last", last)
     assert alterations.first_alteration((alterations.TRANSFORMS,)) == f"{name}.flip"
+
+
+def test_names_for_types_are_no_changes(monkeypatch):
+    """Python 3.10 has no typing.Self, and torch takes that of typing_extensions there."""
+    monkeypatch.setattr(torch.nn.modules.module, "Self", typing_extensions.ReadOnly)
+    assert alterations.first_alteration((alterations.TRANSFORMS,)) == ""

@@ -250,8 +250,8 @@ def _is_own(module: types.ModuleType, name: str, value: Any) -> bool:
         home = getattr(value, "__module__", None) or ""
         here = value.__name__ == name and home == module.__name__ or _is_at_home(name, value)
         return is_genuine(value, _package(home)) and (here or _is_bound_in_text(module, name))
-    if name.startswith("__") or type(value).__module__ == "typing":
-        return True  # a module's own loader; names for types
+    if name.startswith("__") or type(value).__module__ in ("typing", "typing_extensions"):
+        return True  # a module's own loader; names for types, of which older Pythons lack some
     if isinstance(value, functools.partial):
         return _is_bound_in_text(module, name) and _is_own_part(value.func)
     if isinstance(value, BUILTIN):
