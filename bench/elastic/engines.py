@@ -100,30 +100,26 @@ def one(args: argparse.Namespace, name: str, size: str, kill: bool = False) -> d
                 result = trainer.result()
                 ended.set()
                 watcher.join()
-    return {"engine": name, "size": size, "killed": kill, "result": result, "workers": seen}
+    # Of thousands of steps, what the table has.
+    cells = figures(size, result, seen, args.phase)
+    return {"engine": name, "size": size, "killed": kill, "phase": args.phase, "cells": cells}
 
 
-def worker_seconds(run: dict) -> float:
-    seen = run["workers"]
-    return sum(
-        count * (after - at) for (at, count), (after, _) in zip(seen, seen[1:], strict=False)
-    )
-
-
-def figures(run: dict, phase: float) -> list[str]:
-    result = run["result"]
+def figures(size: str, result: dict, seen: list[tuple[float, int]], phase: float) -> list[str]:
+    """The cells of a row. `seen`: seconds, and how many workers were ready then."""
     ends = ((0.0, phase), (phase, 2 * phase), (2 * phase, 4 * phase))
     cells = [f"{clusters.steps_between(result, *each) / (each[1] - each[0]):.1f}" for each in ends]
     cells += [f"{100 * clusters.wait_share(result, *each):.0f}%" for each in ends]
-    cells.append(f"{worker_seconds(run):.0f}")
-    grown = [at - phase for at, count in run["workers"] if at > phase and count > 1]
-    shrunk = [at - 2 * phase for at, count in run["workers"] if at > 2 * phase and count < 2]
+    pairs = zip(seen, seen[1:], strict=False)
+    cells.append(f"{sum(count * (after - at) for (at, count), (after, _) in pairs):.0f}")
+    grown = [at - phase for at, count in seen if at > phase and count > 1]
+    shrunk = [at - 2 * phase for at, count in seen if at > 2 * phase and count < 2]
     for times in (grown, shrunk):
-        cells.append(f"{times[0]:.1f}" if run["size"] == ELASTIC and times else "")
+        cells.append(f"{times[0]:.1f}" if size == ELASTIC and times else "")
     return cells
 
 
-def text_of(runs: list[dict], phase: float) -> str:
+def text_of(runs: list[dict]) -> str:
     header = [
         "engine", "pool", "steps/s: slow", "fast", "slow again", "waiting: slow", "fast", "slow again",
         "worker-seconds", "s until two work", "s until one is gone",
@@ -131,7 +127,7 @@ def text_of(runs: list[dict], phase: float) -> str:
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     for run in runs:
         name = run["size"] + (", a node killed" if run["killed"] else "")
-        lines.append(f"| {run['engine']} | " + " | ".join([name, *figures(run, phase)]) + " |")
+        lines.append(f"| {run['engine']} | " + " | ".join([name, *run["cells"]]) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -156,7 +152,7 @@ def main() -> None:
             runs.append(one(args, name, size))
         if name == "slurm":
             runs.append(one(args, name, ELASTIC, kill=True))
-    table = text_of(runs, args.phase)
+    table = text_of(runs)
     print(table)
     about = (
         f"Steps of {args.slow:g} s for {args.phase:g} s, of {args.fast:g} s for as long, and of {args.slow:g} s "
