@@ -10,6 +10,8 @@ import headrace
 import numpy as np
 import pytest
 from headrace.service import report, service
+from headrace.stage import leaves
+from support.leaf_worker import LeafWorker
 from support.photos import write_jpegs, write_mnist
 
 
@@ -55,6 +57,13 @@ def seam() -> Iterator[None]:
     headrace.install()
     yield
     headrace.uninstall()
+
+
+@pytest.fixture
+def worker() -> Iterator[LeafWorker]:
+    """The shelf of leaves for lanes within the test's process. Afterwards the process is no lane."""
+    yield LeafWorker()
+    leaves.here = None
 
 
 @pytest.fixture(scope="session")

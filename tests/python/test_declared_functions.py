@@ -13,34 +13,15 @@ import pytest
 import scipy.signal
 import torch
 from headrace.declared import CACHED
-from headrace.stage import cached_calls, leaves, reach
+from headrace.stage import cached_calls, reach
 from headrace.stage.content_values import ORIGINAL
 from PIL import Image
 from support.declared_functions import Declared, burn, old
-from support.leaf_worker import LeafWorker
 
 FACTOR = 3
 TABLE = [1, 2, 3]
 COUNTER = 0
 CACHE = {}
-
-
-@pytest.fixture(autouse=True)
-def _no_lane():
-    yield
-    leaves.here = None
-
-
-@pytest.fixture
-def worker():
-    return LeafWorker()
-
-
-def twice(served, make):
-    """Of two lanes; the second one's results, of which nothing is made again."""
-    served.believe()
-    first, second = served.epochs(2, make)
-    return first, second
 
 
 def bits(value):
@@ -56,7 +37,7 @@ def test_the_next_lane_finds_what_one_has_made(worker):
         return np.arange(n) * FACTOR
 
     served = Declared(worker, table)
-    first, second = twice(served, lambda: table(4))
+    first, second = served.twice(lambda: table(4))
     assert served.runs("table") == 1 and served.hits == 1
     assert first.tolist() == second.tolist() == [0, 3, 6, 9]
     assert first is not second and second.flags.owndata and second.flags.writeable
@@ -201,7 +182,7 @@ def test_pictures_come_back(worker):
         return made
 
     served = Declared(worker, picture)
-    first, second = twice(served, lambda: picture(5))
+    first, second = served.twice(lambda: picture(5))
     assert served.runs("picture") == 1, served.why
     assert (second.tobytes(), second.mode, second.size, second.info) == (
         first.tobytes(), "RGB", (5, 2), {"dpi": (72, 72)})  # fmt: skip
@@ -272,7 +253,7 @@ def test_methods_static_methods_and_class_methods(worker):
     own = Own(5)
     for name, wanted in (("made", "33"), ("fixed", [3]), ("of_class", [6])):
         served = Declared(worker, vars(Own)[name])
-        assert twice(served, lambda name=name: getattr(own, name)(3)) == (wanted, wanted)
+        assert served.twice(lambda name=name: getattr(own, name)(3)) == (wanted, wanted)
         assert served.runs(name) == 1, (name, served.why)
 
 
@@ -289,7 +270,7 @@ def test_a_method_depends_on_what_it_reads_alone(worker):
             return str(self.rest)
 
     served, own = Declared(worker, Own.made), Own()
-    assert twice(served, lambda: own.made(1)) == ("b1", "b1")
+    assert served.twice(lambda: own.made(1)) == ("b1", "b1")
     own.names[0], own.other = "z", 5
     assert served.epochs(1, lambda: own.made(1)) == ["b1"] and served.runs("one name") == 1
     own.names[1] = "y"
@@ -308,7 +289,7 @@ def test_functions_of_libraries(worker, function, args):
     before = function.__code__
     served = Declared(worker, function)
     try:
-        first, second = twice(served, lambda: function(sound, *args))
+        first, second = served.twice(lambda: function(sound, *args))
     finally:
         function.__code__ = before
         for mark in (ORIGINAL, CACHED, "__wrapped__"):
@@ -389,4 +370,4 @@ def test_code_that_was_edited_between_runs_is_other_code(worker):
         space = {"burn": burn, "K": 4}
         exec(f"def f(x):\n burn('edited')\n return helper(x)\ndef helper(x): return {text}", space)
         served = Declared(worker, space["f"])
-        assert twice(served, lambda space=space: space["f"](3)) == (wanted, wanted)
+        assert served.twice(lambda space=space: space["f"](3)) == (wanted, wanted)

@@ -17,25 +17,6 @@ from headrace.stage.leaf_arrays import FileLeaf
 from headrace.stage.leaf_keys import STEP_NS
 from headrace.stage.witness import Witness
 from support.declared_functions import Declared, burn, old
-from support.leaf_worker import LeafWorker
-
-
-@pytest.fixture(autouse=True)
-def _no_lane():
-    yield
-    leaves.here = None
-
-
-@pytest.fixture
-def worker():
-    return LeafWorker()
-
-
-def twice(served, make):
-    """Of two lanes; the second one's results, of which nothing is made again."""
-    served.believe()
-    first, second = served.epochs(2, make)
-    return first, second
 
 
 def test_files_that_a_function_opens_are_part_of_its_results(worker, tmp_path):
@@ -51,7 +32,7 @@ def test_files_that_a_function_opens_are_part_of_its_results(worker, tmp_path):
     (tmp_path / "a").write_text("one")
     old(tmp_path / "a")
     served = Declared(worker, Own.read)
-    assert twice(served, lambda: own.read("a")) == ("one", "one") and served.runs("read") == 1
+    assert served.twice(lambda: own.read("a")) == ("one", "one") and served.runs("read") == 1
     state = os.stat(tmp_path / "a")
     (tmp_path / "a").write_text("two")
     os.utime(tmp_path / "a", ns=(state.st_atime_ns, state.st_mtime_ns))
@@ -193,7 +174,7 @@ def test_files_that_a_library_opens_by_an_argument_are_part_of_its_results(worke
     for text, runs in (("1", 1), ("2", 2)):
         path.write_text(text)
         old(path)
-        assert twice(served, lambda: by_c(str(path))) == ([ord(text)], [ord(text)])
+        assert served.twice(lambda: by_c(str(path))) == ([ord(text)], [ord(text)])
         assert served.runs("by argument") == runs, served.why
 
 

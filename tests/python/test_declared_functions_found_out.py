@@ -9,32 +9,12 @@ import headrace
 import numpy as np
 import pytest
 import torch
-from headrace.stage import leaves
 from support.declared_functions import Declared, burn
-from support.leaf_worker import LeafWorker
 
 FACTOR = 3
 TABLE = [1, 2, 3]
 COUNTER = 0
 CACHE = {}
-
-
-@pytest.fixture(autouse=True)
-def _no_lane():
-    yield
-    leaves.here = None
-
-
-@pytest.fixture
-def worker():
-    return LeafWorker()
-
-
-def twice(served, make):
-    """Of two lanes; the second one's results, of which nothing is made again."""
-    served.believe()
-    first, second = served.epochs(2, make)
-    return first, second
 
 
 def test_a_clock_is_found_out(worker, capfd):
@@ -226,7 +206,7 @@ def test_what_functions_hold_as_attributes_counts(worker):
         return [helper(x)]
 
     served = Declared(worker, made)
-    assert twice(served, lambda: made(3)) == ([6], [6])
+    assert served.twice(lambda: made(3)) == ([6], [6])
     helper.factor = 3
     assert served.epochs(1, lambda: made(3)) == [[9]]
     assert served.runs("helper") == 2
@@ -238,7 +218,7 @@ def test_settings_of_libraries_count(worker):
         return torch.tensor([x])
 
     served = Declared(worker, made)
-    assert twice(served, lambda: made(1.5))[1].dtype == torch.float32
+    assert served.twice(lambda: made(1.5))[1].dtype == torch.float32
     torch.set_default_dtype(torch.float64)
     try:
         assert served.epochs(1, lambda: made(1.5))[0].dtype == torch.float64
@@ -254,7 +234,7 @@ def test_an_array_around_that_changes_in_place_counts(worker):
         return [table.sum() + len("".join(names))]
 
     served = Declared(worker, made)
-    assert twice(served, lambda: made(1)) == ([2890], [2890])
+    assert served.twice(lambda: made(1)) == ([2890], [2890])
     table[7] = 1
     assert served.epochs(1, lambda: made(1)) == [[2891]]
     names[7] = "long"
@@ -293,7 +273,7 @@ def test_a_cache_within_a_cache(worker):
         return inner(x) * 2
 
     served = Declared(worker, outer)
-    assert twice(served, lambda: outer(3)) == (8, 8)
+    assert served.twice(lambda: outer(3)) == (8, 8)
     assert served.runs("outer") == 1
 
     @functools.lru_cache

@@ -8,27 +8,8 @@ import headrace
 import numpy as np
 import pytest
 from headrace.declared import cached_functions
-from headrace.stage import cached_calls, call_board, leaves
+from headrace.stage import cached_calls, call_board
 from support.declared_functions import Declared, burn
-from support.leaf_worker import LeafWorker
-
-
-@pytest.fixture(autouse=True)
-def _no_lane():
-    yield
-    leaves.here = None
-
-
-@pytest.fixture
-def worker():
-    return LeafWorker()
-
-
-def twice(served, make):
-    """Of two lanes; the second one's results, of which nothing is made again."""
-    served.believe()
-    first, second = served.epochs(2, make)
-    return first, second
 
 
 def test_exceptions_are_raised_each_time(worker):
@@ -127,7 +108,7 @@ def test_recursion_and_calls_within_calls(worker):
         return 1 if n <= 1 else n * fact(n - 1)
 
     served = Declared(worker, fact)
-    assert twice(served, lambda: fact(8)) == (40320, 40320)
+    assert served.twice(lambda: fact(8)) == (40320, 40320)
     assert served.runs("fact") == 8
 
 
