@@ -77,15 +77,15 @@ def unpacked(entry: memoryview) -> tuple[Any, Any]:
     return (made if base is None else made.reshape(tuple(shape))), more
 
 
-class FileLeaf:
-    """How a function's results are leaves. `form`: takes what the function takes beside its path, and returns
-    all that its result depends on, as text; None: this call's result is none. It may raise."""
+class ArrayLeaf:
+    """How a function's results are leaves. `form`: what this call's result depends on; None: it is no leaf. It
+    may raise."""
 
     def __init__(
         self,
         name: str,
         build: Callable[[], str],
-        form: Callable[..., str | None],
+        form: Callable[..., Any],
         quiet: bool = False,
         to_array: Callable[[Any], tuple[Any, Any] | None] = lambda value: (value, None),
         from_array: Callable[[Any, Any], Any] = lambda array, more: array,
@@ -95,6 +95,37 @@ class FileLeaf:
         self.name, self._build, self._form, self._quiet = name, build, form, quiet
         self._to, self._from = to_array, from_array
         self.worth = Worth()
+
+    def found(self, entry: memoryview) -> Any:
+        self.worth.note(True)
+        return self._from(*unpacked(entry))
+
+    def make(
+        self, leaves: Leaves, wanted: Any, read: Callable[..., Any], args: Any, named: Any
+    ) -> Any:
+        """What `read` returns or raises; keeps it, if that is worth it."""
+        began, before = now_ns(), time.thread_time()
+        heard = [False]
+        with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
+            value = read(*args, **named)
+        seconds = time.thread_time() - before
+        try:
+            if leaves.may_keep:
+                self._keep(leaves, wanted, value, began, seconds, heard[0])
+        except Exception:  # of a result that is unlike all others
+            pass
+        return value
+
+    def _keep(
+        self, leaves: Leaves, wanted: Any, value: Any, began: int, seconds: float, heard: bool
+    ) -> None:
+        """`heard`: the library wrote to standard error."""
+        raise NotImplementedError
+
+
+class FileLeaf(ArrayLeaf):
+    """Of a function that takes a path. `form`: takes what the function takes beside it, and returns all else
+    that its result depends on, as text."""
 
     def rests(self, leaves: Leaves) -> bool:
         """Whether a call is not looked at: nothing is there and nothing would be kept, or what was made lately
@@ -124,30 +155,9 @@ class FileLeaf:
         """Whether reading it comes without a warning, as far as that is not heard."""
         return True
 
-    def found(self, entry: memoryview) -> Any:
-        self.worth.note(True)
-        return self._from(*unpacked(entry))
-
-    def make(
-        self, leaves: Leaves, wanted: "Wanted", read: Callable[..., Any], args: Any, named: Any
-    ) -> Any:
-        """What `read` returns or raises; keeps it, if that is worth it."""
-        began, before = now_ns(), time.thread_time()
-        heard = [False]
-        with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
-            value = read(*args, **named)
-        seconds = time.thread_time() - before
-        try:
-            self._keep(leaves, wanted, value, began, seconds, heard[0])
-        except Exception:  # of an array that is unlike all others
-            pass
-        return value
-
     def _keep(
         self, leaves: Leaves, wanted: "Wanted", value: Any, began: int, seconds: float, heard: bool
     ) -> None:
-        if not leaves.may_keep:
-            return
         array, more = self._to(value) or (None, None)
         is_worth = not heard and type(array) is np.ndarray and leaves.keeps(seconds, array.nbytes)
         if not self.worth.note(is_worth):

@@ -11,14 +11,12 @@ import hashlib
 import struct
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .leaf_arrays import Plain, listening, packed, unpacked
-from .leaf_cost import Worth
-from .leaf_keys import Key, form_of, key_of_words, now_ns
+from .leaf_arrays import ArrayLeaf, Plain, packed
+from .leaf_keys import Key, form_of, key_of_words
 from .leaves import Leaves
 
 _FOUR = struct.Struct("<4Q")
@@ -60,23 +58,8 @@ class Wanted(NamedTuple):
     seconds: float  # that it took to name it
 
 
-class ByteLeaf:
-    """As leaf_arrays.FileLeaf, of functions that take bytes."""
-
-    def __init__(
-        self,
-        name: str,
-        build: Callable[[], str],
-        form: Callable[..., Encoded | None],
-        quiet: bool = False,
-        to_array: Callable[[Any], tuple[Any, Any] | None] = lambda value: (value, None),
-        from_array: Callable[[Any, Any], Any] = lambda array, more: array,
-    ) -> None:
-        """`form`: takes what the function takes; None: this call's result is none. It may raise. `to_array`: a
-        result that is no array, as the array that its memory is, and back."""
-        self.name, self._build, self._form, self._quiet = name, build, form, quiet
-        self._to, self._from = to_array, from_array
-        self.worth = Worth()
+class ByteLeaf(ArrayLeaf):
+    """Of a function that takes bytes. `form`: takes what the function takes, and returns Encoded."""
 
     def rests(self, leaves: Leaves) -> bool:
         """Whether a call is not looked at. In a loader's first iteration no result is worth its keeping, so its
@@ -96,28 +79,10 @@ class ByteLeaf:
         except Exception:
             return None  # the library meets it too, in its own way
 
-    def found(self, entry: memoryview) -> Any:
-        self.worth.note(True)
-        return self._from(*unpacked(entry))
-
-    def make(
-        self, leaves: Leaves, wanted: Wanted, read: Callable[..., Any], args: Any, named: Any
-    ) -> Any:
-        """What `read` returns or raises; keeps it, if that is worth it."""
-        began, before = now_ns(), time.thread_time()
-        heard = [False]
-        with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
-            value = read(*args, **named)
-        seconds = time.thread_time() - before
-        try:
-            if not heard[0]:
-                self._keep(leaves, wanted, value, began, seconds)
-        except Exception:  # of a result that is unlike all others
-            pass
-        return value
-
-    def _keep(self, leaves: Leaves, wanted: Wanted, value: Any, began: int, seconds: float) -> None:
-        if not leaves.may_keep:
+    def _keep(
+        self, leaves: Leaves, wanted: Wanted, value: Any, began: int, seconds: float, heard: bool
+    ) -> None:
+        if heard:
             return
         array: Any
         array, more = self._to(value) or (None, None)
