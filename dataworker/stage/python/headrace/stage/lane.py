@@ -11,11 +11,11 @@ import queue
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 from ..process import fork_hooks, sockets
 from ..process.output import muted
+from ..records import dataclass
 from . import bad_samples, declared_here, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_images import keep_pictures, native_images, opened_pictures
