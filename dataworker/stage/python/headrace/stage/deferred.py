@@ -4,10 +4,11 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from PIL import Image, JpegImagePlugin
 
 from . import leaf_pictures, leaf_streams, leaves, render
-from .pictures import FilePicture, Picture
+from .pictures import FilePicture, MadePicture, Picture
 from .redo import Redo, is_damaged
 from .render import ImageMaker, Source
 from .steps import (
@@ -24,6 +25,8 @@ from .steps import (
 END_OF_IMAGE = b"\xff\xd9"
 LOAD = leaf_pictures.LOAD  # ImageFile.load, whatever takes its place
 
+# Pixels of a picture: with fewer, the way to a native operator takes what it saves.
+_LEAST_OF_TENSOR = 32 * 32
 _WHOLE = "all of a JPEG file, as RGB"
 
 # Enhancements that blend with a new image, which has no info.
@@ -272,10 +275,22 @@ for _ours, _theirs in (
         setattr(_ours, _name, getattr(_theirs, _name))
 
 
-def _deferred(like: Image.Image, picture: Picture) -> DeferredImage:
+def of_array(pixels: Any, info: dict[str, Any]) -> DeferredImage:
+    """One that shows uint8 [H, W, 3], which nobody else writes to."""
+    image = _of_picture(MadePicture(pixels))
+    image.info = dict[Any, Any](info)
+    return image
+
+
+def _of_picture(picture: Picture) -> DeferredImage:
     image = DeferredImage()
     image._picture = picture
     image._mode, image._size = "RGB", picture.size
+    return image
+
+
+def _deferred(like: Image.Image, picture: Picture) -> DeferredImage:
+    image = _of_picture(picture)
     copy_info = getattr(like, "_copy_info", like.info.copy)  # PIL 13 copies lists in it too
     image.info = copy_info()
     return image
@@ -344,6 +359,17 @@ def deferred_of(image: Any) -> DeferredImage | None:
     if type(image) is DeferredImage:
         return image
     return defer(image) if image.mode == "RGB" else None
+
+
+def tensor_of(image: Any, by_hand: Callable[..., Any]) -> Any:
+    """What by_hand makes of it, which is F.to_tensor, as an array; None: by_hand must do it."""
+    if type(image) is DeferredImage:
+        return image.tensor(by_hand)
+    # The pixels come out of PIL once either way; then it is one pass in place of three.
+    plain = type(image) is Image.Image and image.mode == "RGB" and is_on()
+    if not plain or image.width * image.height < _LEAST_OF_TENSOR:
+        return None
+    return _maker().edited_tensor(np.asarray(image), (), by_hand)
 
 
 def _untouched(opened: Any) -> bool:

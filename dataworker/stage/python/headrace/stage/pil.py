@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
-from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, source_of
+from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, source_of, tensor_of
 from .render import PLAIN
 from .steps import ENHANCEMENTS
 
@@ -126,8 +126,8 @@ def _wrap_to_tensor(functional: Any) -> None:
 
     @functools.wraps(real)
     def to_tensor(pic: Any) -> Any:
-        if type(pic) is DeferredImage and torch.get_default_dtype() is torch.float32:
-            array = pic.tensor(real)
+        if torch.get_default_dtype() is torch.float32:
+            array = tensor_of(pic, real)
             if array is not None:
                 return torch.from_numpy(array)
         return real(pic)

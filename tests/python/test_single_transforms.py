@@ -1,0 +1,192 @@
+"""Transforms of torchvision's that code calls by themselves: native where it pays, with torchvision's own bits, draws
+and objects (stage/single_transforms.py)."""
+
+import copy
+import io
+import random
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from support.own_process import in_own_process
+from support.photos import encode_photo
+from torchvision import transforms as v1
+from torchvision.transforms import functional, v2
+
+SEED = 20261130
+
+
+def enable():
+    from headrace.stage import images
+
+    images.enable([])
+    images._current.on = True
+    return images._current
+
+
+def picture(rng, mode="RGB", sides=(33, 120), info=None):
+    height, width = rng.randint(*sides), rng.randint(*sides)
+    array = np.frombuffer(rng.randbytes(height * width * 3), np.uint8).reshape(height, width, 3)
+    image = Image.fromarray(array).convert(mode)
+    image.info = dict(info or {"dpi": (72, 72)})
+    return image
+
+
+def transforms(rng):
+    api = rng.choice((v1, v2))
+    some = [rng.choice((None, rng.uniform(0.01, 0.9))) for _ in range(3)]
+    hue = rng.choice((None, rng.uniform(0.01, 0.5)))
+    kernel = rng.choice((3, 5, (7, 3)))
+    return [
+        api.ColorJitter(*[one or 0 for one in (*some, hue)]),
+        api.ColorJitter(0, 0, rng.uniform(0.1, 0.9)),
+        api.ColorJitter(),
+        api.GaussianBlur(kernel, sigma=rng.choice(((0.1, 2.0), 1.5))),
+        v1.RandomApply([api.ColorJitter(0.3, 0.3, 0.3, 0.1)], p=0.6),
+    ]
+
+
+def both(maker, transform, image, seed):
+    found = []
+    for maker.on in (True, False):
+        torch.manual_seed(seed)
+        given = copy.deepcopy(image)
+        made = transform(given)
+        found.append((made, made is given, torch.get_rng_state(), given))
+    maker.on = True
+    return found
+
+
+def assert_same(maker, transform, image, seed, note):
+    (mine, my_same, my_state, my_given), (theirs, their_same, their_state, given) = both(
+        maker, transform, image, seed
+    )
+    assert torch.equal(my_state, their_state) and my_same == their_same, note
+    if isinstance(theirs, torch.Tensor):
+        assert (mine.dtype, mine.shape, mine.stride()) == (
+            theirs.dtype, theirs.shape, theirs.stride()), note  # fmt: skip
+        assert mine.numpy().tobytes() == theirs.numpy().tobytes(), note
+        return
+    assert (mine.mode, mine.size, mine.info) == (theirs.mode, theirs.size, theirs.info), note
+    # In every way in which a program comes to the pixels, and to what is made of them.
+    assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes(), note
+    half = [functional.to_tensor(one.resize((20, 24))).numpy().tobytes() for one in (mine, theirs)]
+    assert half[0] == half[1], note
+    assert mine.tobytes() == theirs.tobytes() and type(mine) is type(theirs), note
+    assert my_given.tobytes() == given.tobytes(), note
+
+
+@in_own_process
+def test_every_picture_comes_out_as_torchvisions():
+    maker = enable()
+    rng = random.Random(SEED)
+    for case in range(25):
+        for transform in transforms(rng):
+            for mode in ("RGB", "L", "RGBA", "P"):
+                if mode in ("RGBA", "P") and not isinstance(transform, v1.ColorJitter):
+                    continue  # torchvision refuses them, or needs values of another kind
+                image = picture(rng, mode)
+                try:
+                    copied = copy.deepcopy(transform)
+                    maker.on = False
+                    copied(copy.deepcopy(image))
+                except Exception:
+                    continue
+                finally:
+                    maker.on = True
+                assert_same(maker, transform, image, rng.randrange(2**32), (SEED, case, transform))
+    assert maker.made > 80
+
+
+@in_own_process
+def test_objects_that_are_made_for_each_sample_share_what_is_known():
+    maker = enable()
+    rng = random.Random(SEED)
+    made = maker.made
+    for _ in range(200):  # more than recipes are kept
+        image = picture(rng)
+        assert_same(maker, v1.ColorJitter(0.4, 0.4, 0.4, 0.1), image, rng.randrange(2**32), SEED)
+    assert maker.made - made > 190
+
+
+@in_own_process
+def test_what_the_program_changes_is_the_programs():
+    maker = enable()
+    rng = random.Random(SEED)
+
+    class Own(v1.ColorJitter):
+        def forward(self, img):
+            return super().forward(img).transpose(0)
+
+    altered = v1.ColorJitter(0.4)
+    altered.forward = lambda image: image.rotate(90)
+    hooked = v1.ColorJitter(0.4)
+    hooked.register_forward_hook(lambda module, inputs, made: made.transpose(1))
+    changing = v1.ColorJitter(0.4, 0.4, 0.4, 0.1)
+    for case in range(12):
+        for transform in (Own(0.4), altered, hooked, changing):
+            assert_same(maker, transform, picture(rng), rng.randrange(2**32), (SEED, case))
+        changing.brightness = (1.0, 1.0 + case / 10)
+        changing.hue = None if case % 2 else (-0.1, 0.2)
+
+
+@in_own_process
+def test_functions_that_the_program_replaces_are_the_programs():
+    maker = enable()
+    rng = random.Random(SEED)
+    transform = v1.ColorJitter(0.4, 0.4)
+    for _ in range(4):
+        assert_same(maker, transform, picture(rng), rng.randrange(2**32), SEED)
+    real = functional.adjust_brightness
+    functional.adjust_brightness = lambda image, factor: real(image, factor).transpose(0)
+    try:
+        for one in (transform, v1.ColorJitter(0.4), v1.ColorJitter(0.3, 0.4)):
+            assert_same(maker, one, picture(rng), rng.randrange(2**32), SEED)
+    finally:
+        functional.adjust_brightness = real
+
+
+@in_own_process
+def test_to_tensor_of_any_picture():
+    maker = enable()
+    rng = random.Random(SEED)
+    file = encode_photo(90, 70, 5)
+    for case in range(30):
+        for mode in ("RGB", "L", "RGBA", "I", "F", "1", "CMYK", "LA"):
+            image = picture(rng, "RGB").convert("L" if mode in ("I", "F", "1") else mode)
+            for to_tensor in (v1.ToTensor(), functional.to_tensor):
+                assert_same(maker, to_tensor, image.convert(mode), 1, (SEED, case, mode))
+        opened = Image.open(io.BytesIO(file))
+        assert_same(maker, v1.ToTensor(), opened.crop((1, 2, 60, 61 + case % 9)), 1, (SEED, case))
+    jittered = v1.ColorJitter(0.3, 0.3)(picture(rng))
+    assert_same(maker, v1.ToTensor(), jittered, 1, SEED)
+
+
+@in_own_process
+def test_errors_are_torchvisions():
+    maker = enable()
+    for wrong in (np.zeros((40, 40, 3), np.uint8), "text", None):
+        said = []
+        for maker.on in (True, False):
+            with pytest.raises(Exception) as error:
+                v1.ColorJitter(0.3)(wrong)
+            said.append((error.type, str(error.value)))
+        assert said[0] == said[1]
+
+
+@in_own_process
+def test_pictures_that_are_drawn_on_are_their_own():
+    maker = enable()
+    rng = random.Random(SEED)
+    image = picture(rng)
+    for _ in range(4):
+        made = v1.ColorJitter(0.3, hue=0.1)(image)
+        before = made.copy()
+        made.putpixel((3, 3), (1, 2, 3))
+        array = np.array(made)
+        array[:] = 0
+        assert made.getpixel((3, 3)) == (1, 2, 3) and before.size == made.size
+        assert np.asarray(made).any() and maker.on
+        with pytest.raises(ValueError):
+            np.asarray(before)[0, 0] = 0
