@@ -3,14 +3,20 @@ and objects (stage/single_transforms.py)."""
 
 import copy
 import io
+import itertools
 import random
 
 import numpy as np
 import pytest
 import torch
+from headrace.loader.seam import state_of
+from headrace.service import service
 from PIL import Image
+from support.compare import assert_same as same_traces
+from support.compare import served, stock
 from support.own_process import in_own_process
 from support.photos import encode_photo
+from torch.utils.data import Dataset
 from torchvision import transforms as v1
 from torchvision.transforms import functional, v2
 
@@ -190,3 +196,34 @@ def test_pictures_that_are_drawn_on_are_their_own():
         assert np.asarray(made).any() and maker.on
         with pytest.raises(ValueError):
             np.asarray(before)[0, 0] = 0
+
+
+class Jittered(Dataset):
+    """Opens no JPEG file: lanes have nothing to defer."""
+
+    def __init__(self):
+        self.jitter = v1.ColorJitter(0.4, 0.4, 0.4, 0.1)
+        self.to_tensor = v1.ToTensor()
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        array = np.random.RandomState(index).randint(0, 255, (40, 50, 3), np.uint8)
+        return self.to_tensor(self.jitter(Image.fromarray(array)))
+
+
+def test_lanes_take_them_in_every_epoch():
+    counted = []
+
+    def count(loader, epoch):
+        service.REPORT.as_dict()
+        counted.append(state_of(loader).report.counts.get("native_images", 0))
+
+    def make(loader):
+        return loader(Jittered(), 3, num_workers=2)
+
+    expected = stock(make, epochs=4)
+    same_traces(expected, served(make, "python", epochs=4, before=count))
+    each = [after - before for before, after in itertools.pairwise(counted)]
+    assert each == [12, 12, 12]

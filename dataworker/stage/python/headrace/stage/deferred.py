@@ -42,8 +42,13 @@ def made_by(maker: ImageMaker) -> None:
 
 
 def is_on() -> bool:
-    """Whether a batch is made that can be made again."""
+    """Whether native forms stand for PIL's now."""
     return _current is not None and _current.on
+
+
+def decodes() -> bool:
+    """Whether they do for files, too: the batch at hand can be made again."""
+    return _current is not None and _current.takes("decode")
 
 
 def _maker() -> ImageMaker:
