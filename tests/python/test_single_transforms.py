@@ -11,7 +11,7 @@ import pytest
 import torch
 from headrace.loader.seam import state_of
 from headrace.service import service
-from PIL import Image
+from PIL import Image, ImageFilter
 from support.compare import assert_same as same_traces
 from support.compare import served, stock
 from support.own_process import in_own_process
@@ -167,6 +167,66 @@ def test_to_tensor_of_any_picture():
         assert_same(maker, v1.ToTensor(), opened.crop((1, 2, 60, 61 + case % 9)), 1, (SEED, case))
     jittered = v1.ColorJitter(0.3, 0.3)(picture(rng))
     assert_same(maker, v1.ToTensor(), jittered, 1, SEED)
+
+
+class OwnBlur(ImageFilter.GaussianBlur):
+    """A program's own."""
+
+    def filter(self, image):
+        return image.gaussian_blur((1, 3))
+
+
+def blurs(rng):
+    radius = rng.choice((0.1, 0.5, 1, 2, 2.0, 7, rng.uniform(0.01, 20)))
+    return [
+        *[ImageFilter.GaussianBlur(radius)] * 3,
+        ImageFilter.GaussianBlur(rng.choice((0, 0.0, 1e-9, 2000))),
+        ImageFilter.GaussianBlur((radius, 3)),
+        ImageFilter.GaussianBlur,
+        OwnBlur(radius),
+        ImageFilter.BoxBlur(2),
+        ImageFilter.SMOOTH,
+    ]
+
+
+@in_own_process
+def test_blurs_are_pils():
+    maker = enable()
+    rng = random.Random(SEED)
+    native = 0
+    real = maker.renderer.edit
+
+    class Counting:
+        def __getattr__(self, name):
+            return getattr(renderer, name)
+
+        def edit(self, pixels, nodes):
+            nonlocal native
+            native += any(args.get("operation") == "gaussian_blur" for _, args in nodes)
+            return real(pixels, nodes)
+
+    renderer, maker.renderer = maker.renderer, Counting()
+    file = encode_photo(90, 70, 5)
+    made = (
+        lambda image: image,
+        lambda image: image.crop((1, 2, 38, 39)),
+        lambda image: v1.ColorJitter(0.3, 0, 0.2)(image),
+        lambda image: Image.open(io.BytesIO(file)).convert("RGB"),
+        lambda image: Image.open(io.BytesIO(file)).convert("RGB").resize((50, 40)),
+        lambda image: Image.open(io.BytesIO(file)),
+    )
+    for case in range(20):
+        for blur in blurs(rng):
+            before = rng.choice(made)
+            mode = rng.choice(("RGB", "RGB", "RGB", "L", "RGBA", "CMYK"))
+            image = picture(rng, mode, sides=(1, 90) if case % 3 == 0 else (40, 90))
+            if mode != "RGB" and before is not made[0]:
+                continue
+            note = (SEED, case, vars(blur), before)
+            assert_same(maker, lambda one, b=before, f=blur: b(one).filter(f), image, 3, note)
+    assert native > 20, native
+    with pytest.raises(TypeError):
+        picture(rng).filter("blur")
 
 
 @in_own_process

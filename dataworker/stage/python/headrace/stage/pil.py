@@ -8,9 +8,17 @@ from typing import Any
 
 from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
-from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, source_of, tensor_of
+from .deferred import (
+    LOAD,
+    DeferredImage,
+    LoadedImage,
+    PixelAccess,
+    defer,
+    source_of,
+)
+from .plain_pictures import filtered, tensor_of
 from .render import PLAIN
-from .steps import ENHANCEMENTS
+from .steps import ENHANCEMENTS, FILTER
 
 
 def _of_opened(name: str) -> Callable[..., Any]:
@@ -135,6 +143,17 @@ def _wrap_to_tensor(functional: Any) -> None:
     functional.to_tensor = to_tensor
 
 
+def _wrap_filter() -> None:
+    """Of pictures that PIL has made, too: a blur takes so much longer than the pixels' way out of PIL."""
+
+    @functools.wraps(FILTER)
+    def filter(self: Any, filter: Any) -> Any:
+        made = filtered(self, filter)
+        return FILTER(self, filter) if made is None else made
+
+    Image.Image.filter = filter  # type: ignore[method-assign]
+
+
 def replace_names() -> None:
     """Once in a process, after the imports of user code."""
     for name in PLAIN:
@@ -142,6 +161,7 @@ def replace_names() -> None:
     _wrap_load()
     _wrap_exif_transpose()
     _wrap_image_ops()
+    _wrap_filter()
     if "PIL.ImageEnhance" in sys.modules:
         _wrap_enhancements(sys.modules["PIL.ImageEnhance"])
     functional = sys.modules.get("torchvision.transforms.functional")

@@ -17,6 +17,7 @@ from PIL import Image
 
 from ..native.kinds import check_unaltered, kind_of
 from ..native.plan import NotNative
+from .plain_pictures import LEAST_PIXELS
 from .recipes import Recipe
 
 # What each draws from. All give a new picture.
@@ -26,8 +27,6 @@ _SAYS = {
     "v2.ColorJitter": ("brightness", "contrast", "saturation", "hue"),
     "v2.GaussianBlur": ("kernel_size", "sigma"),
 }
-# With fewer pixels the way takes what it saves.
-_LEAST_PIXELS = 32 * 32
 _MOST_RECIPES = 64
 _PLAIN = (int, float, bool, str, type(None))
 
@@ -108,7 +107,7 @@ def _is_worth(image: Any) -> bool:
     if not isinstance(image, Image.Image) or not type(image).__module__.startswith("PIL."):
         return False  # of a class of the program's own, whose methods may do anything
     width, height = image.size
-    return image.mode in ("RGB", "L") and width * height >= _LEAST_PIXELS
+    return image.mode in ("RGB", "L") and width * height >= LEAST_PIXELS
 
 
 def enable(performer: Performer) -> None:
