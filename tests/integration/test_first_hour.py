@@ -1,5 +1,5 @@
-"""The first hour of docs/operate.md in fresh roots of several distributions, as root and as any user: what a
-new user types there, from the install of the wheel to an upgrade, and how long it takes.
+"""docs/operate.md's first hour on three machines and docs/start.md, in fresh roots of several distributions, as
+root and as any user: what a new user types there, from the install of the wheel on, and how long it takes.
 
 The times of the last run stand in docs/operate.md; `-s` prints those of this one."""
 
@@ -24,7 +24,7 @@ from support.operate_page import (
     UPGRADE_WORKERS,
 )
 from support.ssh_hosts import Root
-from support.three_machines import first_hour
+from support.three_machines import first_hour, tutorial
 from support.wheels import portable_wheel, wheels_of_others
 
 pytestmark = pytest.mark.full
@@ -142,13 +142,16 @@ def packages(folder, release):
     return folder
 
 
+def as_user(system, user):
+    if user == "root":
+        return Root(system.root, see=system.see)
+    uid = int(in_root(system.root, f"id -u {user}"))
+    return Root(system.root, user, uid, f"/home/{user}", system.see)
+
+
 @pytest.mark.parametrize("user", ["root", "trainer"])
 def test_the_first_hour(system, user, tmp_path):
-    if user == "root":
-        root = Root(system.root, see=system.see)
-    else:
-        uid = int(in_root(system.root, f"id -u {user}"))
-        root = Root(system.root, user, uid, f"/home/{user}", system.see)
+    root = as_user(system, user)
     made = first_hour(tmp_path, system.wheel, pathlib.Path("/wheels"), system.python, root)
     shutil.rmtree(tmp_path / "hosts")  # three environments
     steps = {
@@ -163,3 +166,10 @@ def test_the_first_hour(system, user, tmp_path):
     }
     print(f"\n{system.name}, {user}: " + ", ".join(f"{n} {s:.1f} s" for n, s in steps.items()))
     assert sum(steps.values()) < 3600
+
+
+def test_the_tutorial(system, tmp_path):
+    root = as_user(system, "trainer")
+    took = tutorial(tmp_path, system.wheel, pathlib.Path("/wheels"), system.python, root)
+    shutil.rmtree(tmp_path / "hosts")
+    print(f"\n{system.name}, trainer: install and docs/start.md {took:.1f} s")

@@ -1,10 +1,12 @@
-"""The first hour of docs/operate.md on three machines, from the install on."""
+"""The first hour of docs/operate.md on three machines, and docs/start.md on one, from the install on."""
 
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
+from support import start_page
 from support.headrace_program import clean_environment
 from support.operate_page import (
     LONG,
@@ -15,8 +17,14 @@ from support.operate_page import (
     write_photos,
     write_python,
 )
-from support.ssh_hosts import Root, ssh_hosts
+from support.ssh_hosts import Host, Root, ssh_hosts
 
+# What the page takes for granted.
+_INSTALL = """set -e
+python3 -m venv ~/headrace
+~/headrace/bin/pip install -q ~/headrace-*.whl
+export PATH=~/programs:$PATH:~/headrace/bin
+"""
 PATIENCE = 900  # seconds: of a machine that does much else
 
 
@@ -28,10 +36,7 @@ def first_hour(
     with ssh_hosts(folder / "hosts", "head", "node1", "node2", root=root) as hosts:
         for host in hosts:
             write_photos(host.home / "photos")
-            (host.home / ".config" / "pip").mkdir(parents=True)
-            (host.home / ".config" / "pip" / "pip.conf").write_text(
-                f"[global]\nno-index = true\nfind-links = {packages}\n"
-            )
+            _find_packages(host, packages)
         head = hosts[0]
         shutil.copy(wheel, head.home)
         write_python(head.home / "programs", python)
@@ -57,6 +62,36 @@ def first_hour(
         )
         assert "pool-keys/coordinator.key" in held.stdout, held.stdout
         return made
+
+
+def tutorial(
+    folder: Path, wheel: Path, packages: Path, python: str, root: Root | None = None
+) -> float:
+    """docs/start.md on one host, with Headrace in an environment of its own. Returns its seconds."""
+    with ssh_hosts(folder / "hosts", "head", root=root) as (host,):
+        _find_packages(host, packages)
+        shutil.copy(wheel, host.home)
+        write_python(host.home / "programs", python)
+        start_page.write_program(host.home)
+        host.own_home()
+        begin = time.monotonic()
+        done = subprocess.run(
+            host.command("bash", "-c", _INSTALL + start_page.commands({})),
+            env=_environment(root),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        start_page.check(host.home, done.stdout, done.stderr)
+        return time.monotonic() - begin
+
+
+def _find_packages(host: Host, packages: Path) -> None:
+    settings = host.home / ".config" / "pip" / "pip.conf"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"[global]\nno-index = true\nfind-links = {packages}\n")
 
 
 def _environment(root: Root | None) -> dict[str, str]:
