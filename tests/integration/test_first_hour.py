@@ -1,7 +1,8 @@
 """docs/operate.md's first hour on three machines and docs/start.md, in fresh roots of several distributions, as
 root and as any user: what a new user types there, from the install of the wheel on, and how long it takes.
 
-The times of the last run stand in docs/operate.md; `-s` prints those of this one."""
+The times of the last run stand in docs/operate.md; `-s` prints those of this one. A system takes about ten
+minutes on two busy cores, most of them for its root."""
 
 import pathlib
 import shutil
