@@ -47,6 +47,22 @@ program = Path("/", folder, "headrace", "bin", "headrace")
 (root / "usr/local/bin/headrace").symlink_to(program)
 PY
 
+# What no worker runs, of the packages that are often there: headers and archives (there is no compiler),
+# tests and their programs, stubs for editors, and symbols for debuggers.
+cat > "$work/slim" <<'SLIM'
+set -eu
+cd "$1"
+rm -rf torch/include torch/share torch/test
+[ ! -d torch/bin ] || find torch/bin -mindepth 1 ! -name torch_shm_manager -delete
+for package in torch numpy sympy networkx mpmath; do
+  [ -d $package ] || continue
+  find $package \( -name '*.a' -o -name '*.pyi' -o -name '*.h' \) -delete
+  find $package -type d -name tests -prune -exec rm -rf {} +
+done
+# Only torch's: other wheels' libraries were changed by patchelf, which strip may break.
+[ ! -d torch/lib ] || find torch/lib -name '*.so' -exec strip --strip-unneeded {} +
+SLIM
+
 packages=libstdc++6,libgcc-s1,ca-certificates
 folder=opt/headrace
 parts=(headrace/bin/ headrace/lib/ headrace.libs/)
@@ -65,6 +81,7 @@ if [ "$with_python" ]; then
   for minor in \$(seq 17 36); do platforms="\$platforms --platform manylinux_2_\${minor}_x86_64"; done
   ${PYTHON:-python3} -m pip install -q --no-compile --only-binary=:all: --target "\$root/\$folder" \
     --python-version "\${version#python}" \$platforms cloudpickle numpy ${requirements[*]@Q}
+  bash "$work/slim" "\$root/\$folder"
 fi
 python3 "$work/install.py" "$wheel" "\$root" "\$folder" ${parts[*]@Q}
 install -m 755 "$here/healthy" "\$root/usr/local/bin/headrace-healthy"

@@ -1,12 +1,8 @@
 """Portable wheels (deploy/wheels): what they hold, and that they run where nothing else of Headrace's is."""
 
-import glob
-import itertools
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -17,7 +13,7 @@ import pytest
 from PIL import Image
 from support.debian_root import debian_root, run_in
 from support.headrace_program import clean_environment
-from support.wheels import ROOT, portable_wheel
+from support.wheels import portable_wheel, wheels_of_others
 
 # The libraries of each Linux, by the manylinux rules; all others come with the wheel.
 OF_THE_SYSTEM = {
@@ -207,55 +203,10 @@ def test_it_runs_on_debian_13(wheel, data, stock_sum, tmp_path):
     assert stock_sum in done.stdout.splitlines()
 
 
-def _pythons():
-    """Interpreters with headers, by version: those in PATH and pyenv's."""
-    found = {}
-    names = [f"python3.{minor}" for minor in range(10, 15)]
-    pyenv = glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3.*"))
-    for path in itertools.chain(map(shutil.which, names), pyenv):
-        if path is None or not re.search(r"python3\.\d+$", path):
-            continue
-        code = "import sys, sysconfig; print(sys.version_info[1], sysconfig.get_path('include'))"
-        told = subprocess.run([path, "-c", code], capture_output=True, text=True)
-        minor, _, include = told.stdout.strip().partition(" ")
-        if told.returncode == 0 and os.path.exists(os.path.join(include, "Python.h")):
-            found.setdefault(int(minor), path)
-    return found
-
-
-@pytest.fixture(scope="module")
-def wheels_of_others(tmp_path_factory):
-    """Wheels of Python 3.10 and of the stable ABI."""
-    pythons = _pythons()
-    stable = min((minor for minor in pythons if minor >= 12), default=0)
-    if 10 not in pythons or not stable:
-        pytest.skip(f"needs Python 3.10 and one of 3.12 or later, with headers; here: {pythons}")
-    into = ROOT / "build" / "wheels"
-    done = subprocess.run(
-        [
-            sys.executable,
-            ROOT / "deploy/wheels/build.py",
-            "--into",
-            into,
-            pythons[10],
-            pythons[stable],
-        ],
-        capture_output=True,
-        text=True,
-        timeout=1700,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    made = [pathlib.Path(line) for line in done.stdout.splitlines()]
-    assert [path.name.split("-")[3] for path in made] == ["cp310", "abi3"]
-    return pythons[10], *made
-
-
 @pytest.mark.full
-def test_the_system_pip_of_debian_13_installs_the_wheel_of_the_stable_abi(
-    wheels_of_others, data, tmp_path
-):
+def test_the_system_pip_of_debian_13_installs_the_wheel_of_the_stable_abi(data, tmp_path):
     """Python 3.13, Debian's own torch, and /usr/local/lib/python3.13/dist-packages."""
-    _, _, stable = wheels_of_others
+    _, _, stable = wheels_of_others()
     packages = ["python3-pip", "python3-torch", "python3-torchvision", "python3-cloudpickle"]
     root = debian_root("trixie", tmp_path / "root", "python3", *packages)
     script = f"""
@@ -275,8 +226,8 @@ def test_the_system_pip_of_debian_13_installs_the_wheel_of_the_stable_abi(
 
 
 @pytest.mark.full
-def test_the_wheel_of_python_3_10_is_imported_there(wheels_of_others, tmp_path):
-    python, wheel, _ = wheels_of_others
+def test_the_wheel_of_python_3_10_is_imported_there(tmp_path):
+    python, wheel, _ = wheels_of_others()
     subprocess.run([python, "-m", "venv", tmp_path], check=True)
     pip = [tmp_path / "bin" / "pip", "install", "-q"]
     subprocess.run([*pip, "numpy", "cloudpickle", wheel], check=True)

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import headrace
@@ -31,6 +33,49 @@ SEAM = "getattr(d.DataLoader._get_iterator, '__headrace_stock__', None) is not N
 def test_torch_is_patched_when_the_program_imports_it():
     done = run(f"import torch.utils.data.dataloader as d; print({SEAM})")
     assert done.stdout == "True\n" and not done.stderr
+
+
+def test_an_environment_without_headrace_and_cloudpickle_is_served(tmp_path):
+    """A program's own environment has torch, and need have nothing of ours. Beside the program lies the
+    folder of ours, which is no package, however it is called."""
+    (tmp_path / "program" / "headrace" / "lib").mkdir(parents=True)
+    for entry in PACKAGE.iterdir():
+        if not entry.name.startswith(("headrace", "cloudpickle")):
+            (tmp_path / entry.name).symlink_to(entry)
+    code = """
+        import importlib.util, sys
+        assert importlib.util.find_spec("headrace").origin is None
+        assert importlib.util.find_spec("cloudpickle") is None
+        import sitecustomize, torch.utils.data.dataloader as d
+        import headrace.capture.pickler
+        """
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"{textwrap.dedent(code)}\nprint({SEAM})"],
+        env={**os.environ, "PYTHONPATH": f"{BOOTSTRAP}{os.pathsep}{tmp_path}"},
+        cwd=tmp_path / "program",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "True\n" and not done.stderr, done.stderr
+
+
+def test_a_package_of_another_python_says_so_and_the_program_runs(tmp_path):
+    """Its extension module is called by another version, so this Python does not find it."""
+    package = tmp_path / "headrace"
+    shutil.copytree(BOOTSTRAP.parent, package)
+    for module in package.glob("_client.*"):
+        module.rename(package / "_client.cpython-399-x86_64-linux-gnu.so")
+    done = subprocess.run(
+        [sys.executable, "-c", f"import torch.utils.data.dataloader as d; print({SEAM})"],
+        env={**os.environ, "PYTHONPATH": f"{package / 'bootstrap'}{os.pathsep}{tmp_path}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "False\n"
+    mine = ".".join(map(str, sys.version_info[:2]))
+    assert f"{package} is not for Python {mine}: install the wheel of that" in done.stderr
 
 
 STATEFUL = "hasattr(StatefulDataLoader._get_iterator, '__headrace_stock__')"

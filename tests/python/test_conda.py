@@ -1,11 +1,18 @@
-"""The conda recipe names what CMake looks for and what the package needs. Nothing here can build it."""
+"""The conda recipe names what CMake looks for and what the package needs, as rattler-build reads it. Nothing here
+can build it."""
 
 import re
 from pathlib import Path
 
-import jinja2
+import pytest
 import tomllib
-import yaml
+from rattler_build import (
+    PlatformConfig,
+    RecipeParseError,
+    RenderConfig,
+    Stage0Recipe,
+    VariantConfig,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 # What conda-forge calls the Debian package that CMake names.
@@ -29,13 +36,18 @@ NAMES = {
     "libsodium-dev": "libsodium",
 }
 OF_TESTS = {"libpng-dev", "libgtest-dev", "libbenchmark-dev"}
+# Of conda-forge's own settings, those that the recipe uses.
+FORGE = VariantConfig.from_yaml(
+    "python: [3.11.* *_cpython]\nc_stdlib: [sysroot]\nc_stdlib_version: ['2.28']\n"
+)
 
 
 def recipe():
-    text = (ROOT / "deploy" / "conda" / "meta.yaml").read_text()
-    strict = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    rendered = strict.from_string(text).render(PYTHON="python", compiler=lambda language: language)
-    return yaml.safe_load(rendered)
+    """Unknown keys, versions that are none, and templates that are not filled are errors of rattler-build's."""
+    read = Stage0Recipe.from_file(ROOT / "deploy" / "conda" / "recipe.yaml")
+    linux = RenderConfig(platform=PlatformConfig(target_platform="linux-64"))
+    (rendered,) = read.render(FORGE, linux)
+    return rendered.recipe.to_dict()
 
 
 def names(requirements):
@@ -51,7 +63,7 @@ def test_it_has_every_library_that_cmake_looks_for():
     needs = recipe()["requirements"]
     held = names(needs["build"]) | names(needs["host"])
     assert {NAMES[name] for name in wanted - OF_TESTS} - held == set()
-    assert "libopencv" in held
+    assert {"libopencv", "gxx_linux-64"} <= held
 
 
 def test_it_is_the_same_package_as_pips():
@@ -64,3 +76,17 @@ def test_it_is_the_same_package_as_pips():
     assert f"python {project['requires-python']}" in made["requirements"]["run"]
     assert names(whole["build-system"]["requires"]) <= names(made["requirements"]["host"])
     assert made["about"]["license"] == project["license"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "why"),
+    [
+        ("run_constraints", "run_constrained", "unknown field"),  # conda-build's word
+        ("cloudpickle >=3", "cloudpickle >>3", "unable to parse version"),
+    ],
+)
+def test_what_rattler_build_does_not_know_is_an_error(right, wrong, why):
+    text = (ROOT / "deploy" / "conda" / "recipe.yaml").read_text()
+    assert text.count(right) == 1
+    with pytest.raises(RecipeParseError, match=why):
+        Stage0Recipe.from_yaml(text.replace(right, wrong)).render(FORGE)

@@ -17,27 +17,43 @@ _MODULES = {
     "torch.utils.data.dataloader",
     "torchdata.stateful_dataloader.stateful_dataloader",
 }
+_OTHER_PYTHON = (
+    "{package} is not for Python {0}.{1}: install the wheel of that version into this environment"
+)
 
 
 def _headrace() -> "Any":
-    """The package, also where the program's interpreter has it nowhere on its path."""
+    """The package, also where the program's interpreter has it nowhere on its path. What it needs comes
+    from its own environment, then, where the program's has none."""
     import importlib
     import importlib.util
 
-    try:
-        return importlib.import_module("headrace.loader.hook")
-    except ModuleNotFoundError as error:
-        if error.name != "headrace":
-            raise
-    root = os.path.dirname(_HERE)
+    # A folder of that name, such as an environment beside the program, is a package without a file.
+    found = importlib.util.find_spec("headrace")
+    if found is None or found.origin is None:
+        root = os.path.dirname(_HERE)
+        _load("headrace", root)
+        pickler = os.path.join(os.path.dirname(root), "cloudpickle")
+        if importlib.util.find_spec("cloudpickle") is None and os.path.isdir(pickler):
+            _load("cloudpickle", pickler)
+    # It is imported late, when the first loader is served.
+    if importlib.util.find_spec("headrace._client") is None:
+        package = os.path.dirname(str(sys.modules["headrace"].__file__))
+        raise ImportError(_OTHER_PYTHON.format(*sys.version_info, package=package))
+    return importlib.import_module("headrace.loader.hook")
+
+
+def _load(name: str, folder: str) -> None:
+    """The package of this folder, which is on no path."""
+    import importlib.util
+
     spec = importlib.util.spec_from_file_location(
-        "headrace", os.path.join(root, "__init__.py"), submodule_search_locations=[root]
+        name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
     )
     assert spec is not None and spec.loader is not None
     package = importlib.util.module_from_spec(spec)
-    sys.modules["headrace"] = package
+    sys.modules[name] = package
     spec.loader.exec_module(package)
-    return importlib.import_module("headrace.loader.hook")
 
 
 class _SeamFinder:
