@@ -17,7 +17,7 @@ def told(datasets: list[Any]) -> list[dict[str, Any]]:
     return [
         {**about, "why_not": about["why_not"] or _problem(function, datasets)}
         for function, about in zip(
-            declared.cached_functions(), call_board.told(), strict=True
+            declared.cached_functions(), call_board.told_of_declared(), strict=True
         )
     ]  # fmt: skip
 

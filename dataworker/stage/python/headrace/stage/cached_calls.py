@@ -21,7 +21,7 @@ import threading
 import time
 import types
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import declared
 from ..process.output import tell
@@ -41,7 +41,7 @@ from .witness import Witness
 
 _memo = Memo()
 _budget = Budget()
-_evidence = threading.local()  # .on: a result is made again, and nothing within it is found
+evidence = threading.local()  # .on: a result is made again, and nothing within it is found
 _started = 0, 0.0  # the thread that began to serve, and its CPU time then
 _NOT_OF_RESULTS = ("mimetypes", "torch.hub")
 
@@ -56,9 +56,11 @@ class CachedCall:
         self._looks: float | None = None  # seconds that a search takes; None: there was none yet
         self.name = name_of(function)
 
+    _kind: ClassVar[type[Content]] = Content
+
     def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         kept = leaves.active()
-        if kept is None or getattr(_evidence, "on", False) or self._board.is_over(self._number):
+        if kept is None or getattr(evidence, "on", False) or self._board.is_over(self._number):
             return self.raw(*args, **named)
         if kept.is_idle:
             kept.missed()  # who looks is given room
@@ -69,13 +71,11 @@ class CachedCall:
         content = self._content(args, named)
         if content is None:
             return self.raw(*args, **named)
-        digest = content.digest()
-        held: list[Entry] = []
-        found = kept.found_by(_key(digest), lambda memory: _holds(memory, held), MOST_STATES)
-        if found is None:
+        entry = found_entry(kept, content)
+        if entry is None:
             self._looked(time.thread_time() - began)
             return self._make(kept, content, args, named)
-        return self._found(held[0], content, began, args, named)
+        return self._found(entry, content, began, args, named)
 
     def _looked(self, seconds: float) -> None:
         """The first search of a process finds out what the others need not."""
@@ -89,7 +89,7 @@ class CachedCall:
         if _budget.takes(compared, seconds, _used()):
             return self._again(entry, compared, content, args, named)
         try:
-            value = entry.value()
+            value = entry.value(content.atoms)
         except Exception:  # of another release's, or a torn one
             return self.raw(*args, **named)
         saved = seconds - (time.thread_time() - began)
@@ -103,7 +103,7 @@ class CachedCall:
     def _again(self, entry: Entry, compared: int, content: Content, args: Any, named: Any) -> Any:
         """Makes the result, and compares it with the one that was kept."""
         seen = Witness()
-        _evidence.on = True
+        evidence.on = True
         try:
             with seen:
                 value = self.raw(*args, **named)
@@ -113,10 +113,10 @@ class CachedCall:
                 self._end(f"raised {type(error).__name__} where it had returned a result")
             raise
         finally:
-            _evidence.on = False
+            evidence.on = False
         _budget.spend(compared, seen.seconds)
         try:
-            packed = Packed(value)
+            packed = Packed(value, content.atoms)
             same, why = packed.same(entry), ""
         except Exception as error:  # NotPacked, or of a result that is unlike all others
             same, why = False, f": {error}"
@@ -153,8 +153,8 @@ class CachedCall:
             )
         if not why:
             try:
-                packed = Packed(value)
-                if _meet(packed.memory, content.memory):
+                packed = Packed(value, content.atoms)
+                if meet(packed.memory, content.memory):
                     raise NotPacked("it is a part of an argument, or of what the code reads")
                 self._keep(kept, content, seen, packed)
             except NotPacked as error:
@@ -175,13 +175,13 @@ class CachedCall:
             (path, None if state is None else tuple(state)) for path, state in seen.files.items()
         ]
         parts = packed.parts((files, seconds))
-        kept.offer(_key(content.digest(), files), 0, seen.began, parts, seconds)
+        kept.offer(key_of(content.digest(), files), 0, seen.began, parts, seconds)
         self._board.add(self._number, KEPT, 1)
 
     def _changes(self, content: Content, args: Any, named: Any) -> str:
         """Whether the call that was made has changed what it depends on; empty: no."""
         try:
-            again = content_of_call(self.raw, args, named, content.libraries)
+            again = content_of_call(self.raw, args, named, content.libraries, self._kind)
         except Exception:  # NotHashed, or of an object that is unlike all others
             again = None
         same = again is not None and again.digest() == content.digest()
@@ -189,7 +189,7 @@ class CachedCall:
 
     def _content(self, args: Any, named: Any) -> Content | None:
         try:
-            return content_of_call(self.raw, args, named)
+            return content_of_call(self.raw, args, named, None, self._kind)
         except NotYet:
             return None
         except NotHashed as error:
@@ -238,13 +238,8 @@ def owns(cls: type, function: Any) -> bool:
 
 def enable(lane: int) -> None:
     """Once in a lane, before its first sample: serves all that the program has declared by now."""
-    global _started
+    board = begin(lane)
     functions = declared.cached_functions()
-    if not functions:
-        return
-    board = call_board.prepare()
-    board.lane = max(lane, 0)
-    _started = threading.get_ident(), time.thread_time()
     for function in declared.never_cached_functions():
         put(function, NeverCall(function))
     for function in functions:
@@ -258,6 +253,20 @@ def enable(lane: int) -> None:
             put(function, CachedCall(function, number, board))
 
 
+def begin(lane: int) -> call_board.Board:
+    """Once in a lane: what it counts is its own."""
+    global _started
+    board = call_board.prepare()
+    board.lane = max(lane, 0)
+    _started = threading.get_ident(), time.thread_time()
+    return board
+
+
+def is_lanes_thread() -> bool:
+    """Whether the calling thread is the one that began to serve."""
+    return threading.get_ident() == _started[0]
+
+
 def _used() -> float:
     """CPU seconds of this lane. Those of the process take long to ask for where there are many threads."""
     thread, before = _started
@@ -266,9 +275,10 @@ def _used() -> float:
     return time.process_time()
 
 
-def put(function: types.FunctionType, server: Any) -> None:
+def put(function: types.FunctionType, server: Any, file: str = "") -> None:
     """Has `server` called with the arguments of each call of the function, which stays what it was beside:
-    it takes what it took, and its name and its documentation are its own."""
+    it takes what it took, and its name and its documentation are its own. `file`: that tracebacks name; empty: the
+    function's."""
     code = function.__code__
     around = ", ".join(code.co_freevars)
     text = (
@@ -280,7 +290,7 @@ def put(function: types.FunctionType, server: Any) -> None:
         " return inner"
     )
     space: dict[str, Any] = {}
-    exec(compile(text, code.co_filename, "exec"), space)
+    exec(compile(text, file or code.co_filename, "exec"), space)
     inner = next(c for c in space["outer"].__code__.co_consts if isinstance(c, types.CodeType))
     named: dict[str, Any] = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
     if hasattr(code, "co_qualname"):
@@ -318,10 +328,12 @@ def content_of_call(
     args: Any,
     named: dict[str, Any],
     libraries: frozenset[str] | None = None,
+    kind: type[Content] = Content,
 ) -> Content:
     """All that a call depends on. `libraries`: those whose settings count; None: all that are loaded. Raises
     NotHashed."""
-    content = Content(_memo)
+    content = kind(_memo)
+    content.process()
     settings, content.libraries = _settings(libraries)
     content.text(b"settings", settings)
     content.call(function, args, named)
@@ -347,11 +359,18 @@ def _default(one: Setting) -> Any:
 _WORDS = struct.Struct("<4Q")
 
 
-def _key(digest: bytes, files: Any = ()) -> Key:
+def key_of(digest: bytes, files: Any = ()) -> Key:
     """Of a call, and of one state of the files that it reads."""
     first, second, third, fourth = _WORDS.unpack(digest)
     states = _WORDS.unpack(hashlib.blake2b(repr(files).encode(), digest_size=32).digest())
     return Key(first, (first, second, *states[:3], third, fourth))
+
+
+def found_entry(kept: leaves.Leaves, content: Content) -> Entry | None:
+    """Of this call, with files as they are now."""
+    held: list[Entry] = []
+    kept.found_by(key_of(content.digest()), lambda memory: _holds(memory, held), MOST_STATES)
+    return held[0] if held else None
 
 
 def _holds(memory: memoryview, held: list[Entry]) -> bool:
@@ -372,5 +391,5 @@ def _states_hold(files: list[tuple[str, Any]]) -> bool:
     )
 
 
-def _meet(memory: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
+def meet(memory: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
     return any(begin < b and a < end for begin, end in memory for a, b in other)

@@ -5,6 +5,7 @@ No code of the program's runs for it: attributes are looked up as they are store
 libraries are named, with their version. A value whose content can't be told raises NotHashed.
 """
 
+import builtins
 import functools
 import sys
 import types
@@ -50,7 +51,11 @@ class Content(Values):
     """Of one call. One thread."""
 
     libraries: frozenset[str] = frozenset()  # whose settings are in it
+    atoms: list[Any] | None = None  # numbers and texts that were met; None: nobody asks
     _in_class = False
+
+    def process(self) -> None:
+        """What the call depends on of the process, beside settings of libraries."""
 
     def call(self, function: types.FunctionType, args: Any, named: dict[str, Any]) -> None:
         """All that the call depends on. Raises NotHashed."""
@@ -203,7 +208,9 @@ class Content(Values):
                 value = function.__globals__.get(read.name, _MISSING)
                 if value is _MISSING:  # Python's own, or not there yet
                     self.text(b"builtin", read.name)
-                    continue
+                    value = vars(builtins).get(read.name, _MISSING)
+                    if value is _MISSING or _is_pythons(value):
+                        continue
             elif read.root == CELL:
                 try:
                     value = cells[read.name].cell_contents
@@ -214,7 +221,7 @@ class Content(Values):
                 continue  # whoever calls it depends on what it gives
             else:
                 value = given[read.name]
-                if not read.steps or not _has_attributes(value):
+                if not read.steps or not has_attributes(value):
                     whole.add(read.name)
                     continue
             self.text(b"read", read.name)
@@ -243,7 +250,7 @@ class Content(Values):
                     if not isinstance(found, types.ModuleType):
                         return
             elif kind == ATTRIBUTE:
-                if not _has_attributes(value):
+                if not has_attributes(value):
                     break
                 held = object.__getattribute__(value, "__dict__")
                 of_class = _in_class(type(value), name)
@@ -320,13 +327,20 @@ class Content(Values):
     def _instance(self, value: Any, kind: Any, what: str) -> None:
         if generators.is_generator(value):
             raise NotHashed(f"{what} is a random generator")
-        if not _has_attributes(value):
+        if not has_attributes(value):
             raise NotHashed(f"{what} is of {kind.__module__}.{kind.__qualname__}")
         self.value(kind)
         self._mapping(object.__getattribute__(value, "__dict__"), dict, what)
 
 
-def _has_attributes(value: Any) -> bool:
+def _is_pythons(value: Any) -> bool:
+    """Whether a builtin is what Python has there, and not what the program has put in its place."""
+    kind = type(value)
+    return kind is types.BuiltinFunctionType or kind in ADD or (
+        kind is type and value.__module__ == "builtins")  # fmt: skip
+
+
+def has_attributes(value: Any) -> bool:
     """Whether an object is what its `__dict__` holds, and looks attributes up as objects do."""
     kind: Any = type(value)
     if kind in ADD or not is_simple(kind) or issubclass(kind, type):

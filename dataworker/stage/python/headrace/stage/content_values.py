@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..declared import ORIGINAL as ORIGINAL
 from ..process.modules import namespace
 from .content_memo import Memo
 
@@ -29,10 +30,6 @@ class NotHashed(Exception):
 
 class NotYet(NotHashed):
     """A later call may be told."""
-
-
-# Marks a function as a lane found it (true), and one whose code is a lane's now (false): cached_calls.py.
-ORIGINAL = "__headrace_original__"
 
 
 class Values:

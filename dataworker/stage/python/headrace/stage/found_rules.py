@@ -1,0 +1,99 @@
+"""What is decided of found functions: which are looked at, named and watched, and when they are given up. Nothing here
+has a side effect outside of its own object."""
+
+TRIALS = 4
+# What takes less is made again: to name a call and to find its result takes a third of that.
+LEAST_SECONDS = 300e-6
+# Of a function's time, what may be spent on a call in the first iteration, or where nobody knows whether it comes again;
+# and where its calls come again.
+_UNKNOWN_SHARE, _LATER_SHARE = 1 / 40, 1 / 2
+_ALL_THE_SAME = 32  # one call in so many is named, whatever it costs
+_FIRST_WATCHED = 3  # calls of each lane that say what it costs to watch
+_TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
+_UNFIT = 8  # in a row
+MOST_CHANGES = 4
+_LATE = 3  # the iteration in which names must have come again
+
+
+def is_too_short(seconds: float) -> str:
+    """Why a function is not worth it; empty: it may be."""
+    if seconds >= LEAST_SECONDS:
+        return ""
+    return f"it takes {seconds * 1e6:.0f} µs, and to find a result takes about {LEAST_SECONDS / 3 * 1e6:.0f} µs"
+
+
+def is_late(iteration: int, named: int) -> bool:
+    """Whether calls that did not come again until now never will. `iteration`: from 1; `named`: names that are known."""
+    return iteration >= _LATE and named > 0
+
+
+class Trial:
+    """Times of a function's first calls in a lane."""
+
+    def __init__(self) -> None:
+        self._times: list[float] = []
+        self.seconds = 0.0  # the greatest, without the first call, which may prepare something
+
+    @property
+    def is_over(self) -> bool:
+        return len(self._times) >= TRIALS
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is worth a look at the random generators."""
+        return bool(self._times) and max(self._times) >= LEAST_SECONDS
+
+    def note(self, seconds: float) -> None:
+        self._times.append(seconds)
+        self.seconds = max(self._times[1:], default=seconds)
+
+    def know(self, seconds: float) -> None:
+        """From other lanes."""
+        self._times, self.seconds = [seconds] * TRIALS, seconds
+
+
+class Watched:
+    """What it costs to name calls of a function in a lane, and to watch them; and how often that was for nothing."""
+
+    def __init__(self) -> None:
+        self.looking = 0.0  # seconds, of the cheapest
+        self.pays = False  # its results are kept, so parts of them need not be
+        self._cost = 0.0
+        self._calls = self._looks = self._times = self._traced = self._poor = self._kept = 0
+
+    def looks(self, seconds: float, first: bool) -> bool:
+        """Whether a call of a function that takes `seconds` is named, and looked for. `first`: in the first iteration."""
+        self._calls += 1
+        share = _UNKNOWN_SHARE if first else _LATER_SHARE
+        if self._looks < _FIRST_WATCHED or self.looking <= share * seconds:
+            return True
+        return self._calls % _ALL_THE_SAME == 0
+
+    def looked(self, seconds: float) -> None:
+        self._looks += 1
+        self.looking = seconds if self._looks == 1 else min(self.looking, seconds)
+
+    def watches(self, seconds: float, comes_again: bool) -> bool:
+        """Whether a call is watched, to keep its result. `comes_again`: others have."""
+        if self._times < _FIRST_WATCHED:
+            return True
+        return self._cost <= (_LATER_SHARE if comes_again else _UNKNOWN_SHARE) * seconds
+
+    def watched(self, seconds: float) -> None:
+        """Beyond what the call takes by itself."""
+        self._times += 1
+        self._cost = seconds if self._times == 1 else min(self._cost, max(seconds, 50e-6))
+
+    def traces(self) -> bool:
+        self._traced += 1
+        return self._traced <= _TRACED or self._traced % _TRACED_THEN == 0
+
+    def is_kept(self) -> bool:
+        """A result was. Whether that is the rule."""
+        self._poor, self._kept = 0, self._kept + 1
+        return self._kept >= _FIRST_WATCHED
+
+    def is_unfit(self) -> bool:
+        """A call could not be kept. Whether that is the rule."""
+        self._poor += 1
+        return self._poor >= _UNFIT
