@@ -31,7 +31,7 @@ from .call_board import COMPARED, HITS, KEPT, SAVED_NS
 from .code_reads import LATER, returns_later
 from .content import Content
 from .content_memo import Memo
-from .content_values import ORIGINAL, NotHashed, NotYet
+from .content_values import ORIGINAL, NotHashed, NotYet, Refused
 from .kept_results import Entry, NotPacked, Packed, settle
 from .leaf_cost import Worth
 from .leaf_keys import Content as FileState
@@ -192,6 +192,8 @@ class CachedCall:
             return content_of_call(self.raw, args, named, None, self._kind)
         except NotYet:
             return None
+        except Refused as error:
+            self._refuse(str(error))
         except NotHashed as error:
             self._say(f"this call is not kept: {error}")
         except Exception as error:  # of an object that is unlike all others
@@ -202,6 +204,10 @@ class CachedCall:
     def _end(self, why: str) -> None:
         if self._board.end(self._number, why):
             tell(f"headrace: {self.name} {why}: its results are no longer kept")
+
+    def _refuse(self, why: str) -> None:
+        """Of its code: no call can be kept."""
+        self._say(f"this call is not kept: {why}")
 
     def _say(self, why: str) -> None:
         if self._board.say(self._number, why):

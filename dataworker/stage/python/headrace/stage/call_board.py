@@ -24,6 +24,7 @@ _ROW = 512  # state, length of text, text
 OPEN, ENDED, GIVEN_UP = 0, 1, 2
 HITS, COMPARED, KEPT, SAVED_NS, TRIALS, TRIAL_NS, NAMED, AGAIN = range(8)
 _COUNTS = 8
+_LATEST = 4  # iterations
 
 
 class Board:
@@ -111,11 +112,19 @@ class Found:
     def __init__(self, function: types.FunctionType, number: int) -> None:
         self._function = weakref.ref(function)
         self.number = number
-        self.ages: dict[int, int] = {}  # iterations that have begun of data sets that reach it
+        # Names that were known when each iteration began, of each data set that reaches it; and of the latest.
+        self._known: dict[int, list[int]] = {}
+        self.known: list[int] = []
 
     @property
     def function(self) -> types.FunctionType | None:
         return self._function()
+
+    def begin(self, dataset: int, names: int) -> None:
+        """An iteration. `dataset`: its id(); `names`: that are known."""
+        self.known = self._known.setdefault(dataset, [])
+        self.known.append(names)
+        del self.known[:-_LATEST]
 
 
 found: dict[int, Found] = {}  # by id(); a place is not given twice

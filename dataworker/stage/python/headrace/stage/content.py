@@ -28,7 +28,7 @@ _MISSING: Any = object()
 _MOST_DEPTH, _MOST_VALUES = 60, 50_000
 _FEW = 16  # items of a container that are looked at for paths
 
-_MARKS = (ORIGINAL, CACHED, NEVER, "__headrace_pure__", "__annotations__")
+MARKS = (ORIGINAL, CACHED, NEVER, "__headrace_pure__", "__annotations__")
 
 # What a class has of Python's own, or for people.
 _OF_CLASSES = frozenset(
@@ -181,7 +181,7 @@ class Content(Values):
         self.value(function.__defaults__, f"a default of {name}")
         self.value(function.__kwdefaults__, f"a default of {name}")
         for attribute, held in vars(function).items():
-            if attribute not in _MARKS:
+            if attribute not in MARKS:
                 self.value(held, f"{name}.{attribute}")
         for imported in reads.imports:
             self._import(imported, name)
@@ -209,7 +209,7 @@ class Content(Values):
                 if value is _MISSING:  # Python's own, or not there yet
                     self.text(b"builtin", read.name)
                     value = vars(builtins).get(read.name, _MISSING)
-                    if value is _MISSING or _is_pythons(value):
+                    if value is _MISSING or is_pythons(value):
                         continue
             elif read.root == CELL:
                 try:
@@ -245,7 +245,7 @@ class Content(Values):
                     if is_own_module(value):
                         raise NotHashed(f"{what} is not there")
                     break
-                if not is_own_module(value) and _is_library(found):
+                if not is_own_module(value) and is_library(found):
                     self.library(b"of library", value.__name__, name)
                     if not isinstance(found, types.ModuleType):
                         return
@@ -333,7 +333,7 @@ class Content(Values):
         self._mapping(object.__getattribute__(value, "__dict__"), dict, what)
 
 
-def _is_pythons(value: Any) -> bool:
+def is_pythons(value: Any) -> bool:
     """Whether a builtin is what Python has there, and not what the program has put in its place."""
     kind = type(value)
     return kind is types.BuiltinFunctionType or kind in ADD or (
@@ -376,7 +376,7 @@ def _item(value: Any, key: Any) -> Any:
     return _MISSING
 
 
-def _is_library(value: Any) -> bool:
+def is_library(value: Any) -> bool:
     """Code of a library, which is known by the name it has there."""
     if isinstance(value, types.FunctionType):
         return not is_own_code(value.__code__) and not value.__closure__

@@ -37,7 +37,7 @@ from .cached_calls import (
     meet,
     put,
 )
-from .call_board import AGAIN, HITS, KEPT, TRIAL_NS, TRIALS
+from .call_board import AGAIN, HITS, KEPT, NAMED, TRIAL_NS, TRIALS
 from .call_trace import CallTrace
 from .content import Content
 from .content_values import ORIGINAL
@@ -67,7 +67,7 @@ class FoundCall(CachedCall):
     ) -> None:
         super().__init__(function, found.number, board)
         self._function = function
-        self._age = max(found.ages.values(), default=1)
+        self._known = list(found.known)
         self._iteration = -1
         self._trial = Trial()
         tried = board.count(self._number, TRIALS)
@@ -105,8 +105,18 @@ class FoundCall(CachedCall):
         if kept.iteration != self._iteration:
             self._begin(kept)
         if not self._watched.looks(self._trial.seconds, kept.is_first):
-            return self.raw(*args, **named)
+            return self._alone(args, named)
         return self._looked_for(kept, args, named)
+
+    def _alone(self, args: Any, named: Any) -> Any:
+        """As it is. While it may be kept, no function within it is: one of both is enough."""
+        if self._board.is_over(self._number):
+            return self.raw(*args, **named)
+        evidence.on = True
+        try:
+            return self.raw(*args, **named)
+        finally:
+            evidence.on = False
 
     def _looked_for(self, kept: leaves.Leaves, args: Any, named: Any) -> Any:
         began = time.thread_time()
@@ -116,6 +126,9 @@ class FoundCall(CachedCall):
         entry = found_entry(kept, content)
         looked = time.thread_time() - began
         self._watched.looked(looked)
+        if self._watched.is_dear(self._trial.seconds):
+            self._give_up("to name its calls takes as long as to make them")
+            return self.raw(*args, **named)
         if entry is not None:
             return self._found(entry, content, began, args, named)
         assert isinstance(content, ProvenContent)
@@ -124,7 +137,7 @@ class FoundCall(CachedCall):
         if not kept.may_keep or not self._watched.watches(
             self._trial.seconds, self._comes_again and not kept.is_first
         ):
-            return self.raw(*args, **named)
+            return self._alone(args, named)
         if threading.active_count() > 1:  # what others do would be taken for its doing
             return self.raw(*args, **named)
         began = time.thread_time() - looked
@@ -154,9 +167,9 @@ class FoundCall(CachedCall):
         self._iteration = kept.iteration
         count = self._board.count
         self._comes_again = count(self._number, AGAIN) + count(self._number, HITS) > 0
-        if not self._comes_again and found_rules.is_late(
-            self._age + self._iteration, count(self._number, call_board.NAMED)
-        ):
+        if self._iteration > 0:
+            self._known.append(count(self._number, NAMED))
+        if not self._comes_again and found_rules.is_late(self._known):
             self._give_up("it is not called again with the same")
 
     # What is kept.
@@ -235,6 +248,9 @@ class FoundCall(CachedCall):
         """Nobody has asked for it: nothing is told."""
         self._unfit(why)
 
+    def _refuse(self, why: str) -> None:
+        self._give_up(why)
+
     def _unfit(self, why: str) -> None:
         if self._watched.is_unfit():
             self._give_up(why)
@@ -263,7 +279,7 @@ def prepare(dataset: Any) -> None:
         found = call_board.found_of(candidate.function)
         if found is None:
             continue
-        found.ages[id(dataset)] = found.ages.get(id(dataset), 0) + 1
+        found.begin(id(dataset), board.count(found.number, NAMED))
         if candidate.why_not:
             board.give_up(found.number, candidate.why_not)
 

@@ -12,7 +12,6 @@ _FIRST_WATCHED = 3  # calls of each lane that say what it costs to watch
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
 _UNFIT = 8  # in a row
 MOST_CHANGES = 4
-_LATE = 3  # the iteration in which names must have come again
 
 
 def is_too_short(seconds: float) -> str:
@@ -22,9 +21,10 @@ def is_too_short(seconds: float) -> str:
     return f"it takes {seconds * 1e6:.0f} µs, and to find a result takes about {LEAST_SECONDS / 3 * 1e6:.0f} µs"
 
 
-def is_late(iteration: int, named: int) -> bool:
-    """Whether calls that did not come again until now never will. `iteration`: from 1; `named`: names that are known."""
-    return iteration >= _LATE and named > 0
+def is_late(known: list[int]) -> bool:
+    """Whether calls that did not come again until now never will. `known`: names that were known when each iteration
+    began, the one that begins now last. They had two iterations to come again in."""
+    return len(known) > 2 and known[-3] > 0
 
 
 class Trial:
@@ -32,7 +32,7 @@ class Trial:
 
     def __init__(self) -> None:
         self._times: list[float] = []
-        self.seconds = 0.0  # the greatest, without the first call, which may prepare something
+        self.seconds = 0.0  # the least, without the first call, which may prepare something
 
     @property
     def is_over(self) -> bool:
@@ -45,7 +45,7 @@ class Trial:
 
     def note(self, seconds: float) -> None:
         self._times.append(seconds)
-        self.seconds = max(self._times[1:], default=seconds)
+        self.seconds = min(self._times[1:], default=seconds)
 
     def know(self, seconds: float) -> None:
         """From other lanes."""
@@ -68,6 +68,10 @@ class Watched:
         if self._looks < _FIRST_WATCHED or self.looking <= share * seconds:
             return True
         return self._calls % _ALL_THE_SAME == 0
+
+    def is_dear(self, seconds: float) -> bool:
+        """Whether to name a call of a function that takes `seconds` takes too much of it."""
+        return self._looks >= _FIRST_WATCHED and self.looking > _LATER_SHARE * seconds
 
     def looked(self, seconds: float) -> None:
         self._looks += 1

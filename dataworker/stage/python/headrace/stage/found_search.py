@@ -61,7 +61,9 @@ class _Search:
             self._queue.append(value)
 
     def run(self) -> None:
-        while self._queue:
+        known = -1
+        while self._queue or known < len(self._names):
+            known = len(self._names)
             while self._queue:
                 self._look(self._queue.pop(0))
             for owner, kind in self._objects:  # code that was met since may call more of their methods
@@ -86,9 +88,11 @@ class _Search:
         elif isinstance(value, type):
             if is_own_class(value):
                 self._objects.append((None, value))
-        elif is_own_class(kind):
-            self._objects.append((value, kind))
-        elif has_attributes(value):  # of a library: what it holds may be the program's
+        elif is_own_class(kind) or has_attributes(value):
+            if is_own_class(kind):
+                self._objects.append((value, kind))
+            if not has_attributes(value):
+                return
             for part in list(object.__getattribute__(value, "__dict__").values())[:_FEW]:
                 if _is_of_interest(part):
                     self.push(part)
@@ -103,6 +107,8 @@ class _Search:
             self._function(held, owner)
 
     def _function(self, function: types.FunctionType, owner: Any) -> None:
+        if type(function) is not types.FunctionType:
+            return  # of Cython, for example
         function = original_of(function)
         code = function.__code__
         mark = id(function), id(type(owner))
@@ -171,13 +177,10 @@ class _Search:
 def _recursive(functions: dict[int, types.FunctionType]) -> set[int]:
     """Those that may call themselves, by the names that their code uses: frames of ours among their own would
     meet Python's limit sooner."""
-    by_name: dict[str, list[int]] = {}
-    for number, function in functions.items():
-        by_name.setdefault(function.__name__, []).append(number)
-    calls = {
-        number: {one for name in _called_names(function) for one in by_name.get(name, ())}
-        for number, function in functions.items()
-    }
+    by_name: dict[str, list[types.FunctionType]] = {}
+    for function in functions.values():
+        by_name.setdefault(function.__name__, []).append(function)
+    calls = {number: _may_call(function, by_name) for number, function in functions.items()}
     found = set()
     for number in functions:
         seen: set[int] = set()
@@ -192,14 +195,21 @@ def _recursive(functions: dict[int, types.FunctionType]) -> set[int]:
     return found
 
 
-def _called_names(function: types.FunctionType) -> set[str]:
-    """Names that its code uses, but for what it takes from modules of libraries at once."""
-    names = names_in(function.__code__)
-    for read in code_reads.reads_of(function.__code__).reads:
+def _may_call(function: types.FunctionType, by_name: dict[str, list[types.FunctionType]]) -> set[int]:
+    """Those that its code may call. Who calls a method names an attribute; any other function is a variable."""
+    reads = code_reads.reads_of(function.__code__).reads
+    variables = {read.name for read in reads if read.root in (GLOBAL, CELL)}
+    of_library: set[str] = set()
+    for read in reads:
         value = function.__globals__.get(read.name) if read.root == GLOBAL else None
         if isinstance(value, types.ModuleType) and not is_own_module(value):
-            names -= {name for _, name in read.steps}
-    return names
+            of_library |= {name for _, name in read.steps}
+    return {
+        id(one)
+        for name in names_in(function.__code__)
+        for one in by_name.get(name, ())
+        if name in variables or (name not in of_library and "." in one.__qualname__)
+    }
 
 
 def _why_not(function: types.FunctionType, recursive: bool) -> str:

@@ -103,7 +103,8 @@ def refuses(module: str, name: str, own: bool = True) -> str:
     only = _ONLY.get(module)
     last = name.rpartition(".")[2]
     if only is not None:
-        allowed = last in only
+        plumbing = last.startswith("__") and last not in _DENIED_NAMES  # of classes, such as __subclasshook__
+        allowed = last in only or plumbing
     else:
         allowed = last not in _DENIED_NAMES or (not own and last in _OF_LIBRARIES)
     return "" if allowed else f"{module}.{name} depends on more than its arguments"
