@@ -92,8 +92,10 @@ class CachedCall:
             value = entry.value(content.atoms)
         except Exception:  # of another release's, or a torn one
             return self.raw(*args, **named)
-        saved = seconds - (time.thread_time() - began)
+        took = time.thread_time() - began
+        saved = seconds - took
         self.worth.note(saved > 0)
+        self._was_found(took)
         self._board.add(self._number, HITS, 1)
         self._board.add(self._number, SAVED_NS, int(saved * 1e9))
         if witness.is_active():
@@ -115,6 +117,7 @@ class CachedCall:
         finally:
             evidence.on = False
         _budget.spend(compared, seen.seconds)
+        self._was_made_again(seen.seconds)
         try:
             packed = Packed(value, content.atoms)
             same, why = packed.same(entry), ""
@@ -130,6 +133,12 @@ class CachedCall:
         elif _states_hold(entry.about[0]):
             self._end(f"returned something else for the same arguments{why}")
         return value
+
+    def _was_found(self, seconds: float) -> None:
+        """A hit that took so long."""
+
+    def _was_made_again(self, seconds: float) -> None:
+        """A result that took so long."""
 
     # What was not.
 
@@ -233,8 +242,13 @@ def prepare(roots: list[Any]) -> None:
     for function in declared.cached_functions():
         owners = [one for one in roots if owns(type(one), function)]
         with suppress(Exception):  # as the calls will tell
-            Content(_memo).reads(function, owners[0] if owners else None)
+            content_of_reads(function, owners[0] if owners else None)
     _settings()
+
+
+def content_of_reads(function: Any, owner: Any, kind: type[Content] = Content) -> None:
+    """What all calls depend on, which is remembered. `owner`: of a method, or None. Raises NotHashed."""
+    kind(_memo).reads(function, owner)
 
 
 def owns(cls: type, function: Any) -> bool:

@@ -166,9 +166,17 @@ def told_of_found() -> list[dict[str, Any]]:
     ]
 
 
+def told_of(function: types.FunctionType) -> dict[str, Any]:
+    """Of a function that was found, but is in no lane."""
+    known = found.get(id(function))
+    number = known.number if known is not None and known.function is function else -1
+    return _told(function, number, is_found=True)
+
+
 def _told(function: Any, number: int, is_found: bool) -> dict[str, Any]:
     code = getattr(vars(function).get("__wrapped__"), "__code__", function.__code__)
-    here = board if board is not None and (is_found or Board.has_place(number)) else None
+    has_place = number >= 0 and (is_found or Board.has_place(number))
+    here = board if has_place else None
     counts = (
         [0] * _COUNTS if here is None else [here.count(number, what) for what in range(_COUNTS)]
     )

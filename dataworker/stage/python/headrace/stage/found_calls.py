@@ -30,20 +30,22 @@ from .cached_calls import (
     CachedCall,
     NeverCall,
     begin,
+    content_of_reads,
     evidence,
     found_entry,
     is_lanes_thread,
     key_of,
     meet,
+    owns,
     put,
 )
 from .call_board import AGAIN, HITS, KEPT, NAMED, TRIAL_NS, TRIALS
 from .call_trace import CallTrace
 from .content import Content
 from .content_values import ORIGINAL
-from .found_rules import Trial, Watched
+from .found_rules import Gain, Trial, Watched
 from .found_search import find
-from .kept_results import NotPacked, Packed, settle
+from .kept_results import Entry, NotPacked, Packed, settle
 from .proven_content import ProvenContent
 from .witness import Witness, differ, generators
 
@@ -73,7 +75,7 @@ class FoundCall(CachedCall):
         tried = board.count(self._number, TRIALS)
         if tried:
             self._trial.know(board.count(self._number, TRIAL_NS) / tried * 1e-9)
-        self._watched = Watched()
+        self._watched, self._gain = Watched(), Gain()
         self._comes_again = False
         self._changes_seen = 0
         self._within = False
@@ -178,7 +180,7 @@ class FoundCall(CachedCall):
         """What the function returns or raises; keeps it, if nothing speaks against it."""
         seen, trace = Witness(content.paths), CallTrace(content)
         evidence.on = True
-        kept.rests = self._watched.pays
+        kept.rests = self._gain.is_sure
         traced = self._watched.traces()
         with ExitStack() as after:
             after.callback(setattr, kept, "rests", False)
@@ -240,7 +242,24 @@ class FoundCall(CachedCall):
             key_of(content.digest(), files), 0, seen.began, packed.parts((files, seconds)), seconds
         )
         self._board.add(self._number, KEPT, 1)
-        self._watched.pays = self._watched.is_kept()
+        self._watched.was_kept()
+
+    def _again(
+        self, entry: Entry, compared: int, content: Content, args: Any, named: Any
+    ) -> Any:
+        began = time.thread_time()
+        with suppress(Exception):  # of another release's, or a torn one
+            entry.value(content.atoms)
+        self._gain.found(self._watched.looking + time.thread_time() - began)
+        return super()._again(entry, compared, content, args, named)
+
+    def _was_found(self, seconds: float) -> None:
+        self._gain.found(seconds)
+
+    def _was_made_again(self, seconds: float) -> None:
+        self._gain.made(seconds)
+        if self._gain.is_poor:
+            self._give_up("to find its results takes as long as to make them again")
 
     # Why it is not kept.
 
@@ -282,6 +301,10 @@ def prepare(dataset: Any) -> None:
         found.begin(id(dataset), board.count(found.number, NAMED))
         if candidate.why_not:
             board.give_up(found.number, candidate.why_not)
+        elif not board.is_over(found.number):  # its forks find what was looked at
+            with suppress(Exception):  # as the calls will tell
+                owner = dataset if owns(type(dataset), candidate.function) else None
+                content_of_reads(candidate.function, owner, FoundContent)
 
 
 def enable(lane: int) -> None:

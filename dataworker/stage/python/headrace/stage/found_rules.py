@@ -57,9 +57,8 @@ class Watched:
 
     def __init__(self) -> None:
         self.looking = 0.0  # seconds, of the cheapest
-        self.pays = False  # its results are kept, so parts of them need not be
         self._cost = 0.0
-        self._calls = self._looks = self._times = self._traced = self._poor = self._kept = 0
+        self._calls = self._looks = self._times = self._traced = self._poor = 0
 
     def looks(self, seconds: float, first: bool) -> bool:
         """Whether a call of a function that takes `seconds` is named, and looked for. `first`: in the first iteration."""
@@ -92,12 +91,44 @@ class Watched:
         self._traced += 1
         return self._traced <= _TRACED or self._traced % _TRACED_THEN == 0
 
-    def is_kept(self) -> bool:
-        """A result was. Whether that is the rule."""
-        self._poor, self._kept = 0, self._kept + 1
-        return self._kept >= _FIRST_WATCHED
+    def was_kept(self) -> None:
+        self._poor = 0
 
     def is_unfit(self) -> bool:
         """A call could not be kept. Whether that is the rule."""
         self._poor += 1
         return self._poor >= _UNFIT
+
+
+class Gain:
+    """What hits take in a lane, and what it takes to make the same: with leaves, as it would be without."""
+
+    _FOUND, _MADE = 4, 3  # so many say it
+    _POOR, _SURE = 0.7, 0.5  # hits take this part of the time
+
+    def __init__(self) -> None:
+        self._found: list[float] = []
+        self._made: list[float] = []
+
+    def found(self, seconds: float) -> None:
+        self._found = sorted([*self._found, seconds])[: 2 * self._FOUND]
+
+    def made(self, seconds: float) -> None:
+        self._made = sorted([*self._made, seconds])[: 2 * self._MADE]
+
+    @property
+    def _part(self) -> float | None:
+        if len(self._found) < self._FOUND or len(self._made) < self._MADE:
+            return None
+        return self._found[0] / max(self._made[0], 1e-9)
+
+    @property
+    def is_poor(self) -> bool:
+        part = self._part
+        return part is not None and part > self._POOR
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether parts of the results need not be kept."""
+        part = self._part
+        return part is not None and part < self._SURE

@@ -85,7 +85,9 @@ class Packed:
     def _spec(self, value: Any) -> Any:
         kind = type(value)
         if value is None or kind in (bool, int, float, complex, str, bytes):
-            return ("p", value) if self._atoms is None else self._atom(value, "atom")
+            return ("p", value) if self._atoms is None else self._atom(
+                value, "atom" if self._depth else "single"
+            )
         if self._atoms is not None and kind is tuple and id(value) in self._atoms:
             return "w", self._atoms[id(value)]
         if self._depth > _MOST_DEPTH:
@@ -337,9 +339,10 @@ def _calibrated() -> dict[str, int]:
         value: Any = make()
         Packed(value)
         del value
-    value = {float("1.5"): float("2.5")}
-    Packed(value, [])
-    del value
+    for make in (lambda: {float("1.5"): float("2.5")}, lambda: float("1.5")):
+        value = make()
+        Packed(value, [])
+        del value
     Packed.calibrates = None
     return counts
 
