@@ -211,7 +211,9 @@ def test_one_difference_ends_it_for_all_lanes_loudly(lanes, capfd):
     assert capfd.readouterr().err.count("returned something else for the same arguments") == 1
     made.iteration()
     assert call_board.board.is_ended(made.entry(Own.mel).number)
-    assert not {one["cached"] for one in call_board.told_of_found() if one["name"].endswith("mel")} - {False}
+    assert not {
+        one["cached"] for one in call_board.told_of_found() if one["name"].endswith("mel")
+    } - {False}
 
 
 def test_what_is_found_costs_nothing_that_lasts(worker):

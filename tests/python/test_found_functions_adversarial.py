@@ -8,9 +8,9 @@ import os
 import warnings
 
 import pytest
-from support.found_cases import code, runner, world
+from support.found_cases import callers, changes, results, runner, state, world
 
-CASES = [*world.cases(), *code.cases()]
+CASES = [one for part in (world, state, changes, results, callers) for one in part.cases()]
 _PARTS = 8
 
 

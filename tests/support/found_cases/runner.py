@@ -16,8 +16,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from headrace.stage import cached_calls, cached_rules, call_board, found_calls, found_rules
-from headrace.stage import leaf_cost, leaves
+from headrace.stage import (
+    cached_rules,
+    call_board,
+    found_calls,
+    found_rules,
+    leaf_cost,
+    leaves,
+)
+
 from support.leaf_worker import LeafWorker
 
 from .table import KEPT, NEVER, Case
@@ -50,7 +57,8 @@ def nothing_is_too_short(compares: bool) -> None:
     `compares`: so the proof stands alone."""
     found_rules.TRIALS = 1
     found_rules.LEAST_SECONDS = 0.0
-    found_rules._UNKNOWN_SHARE = found_rules._LATER_SHARE = 1e9
+    found_rules._UNKNOWN_SHARE = found_rules._LATER_SHARE = found_rules._NAMING_SHARE = 1e9
+    found_rules.Gain.is_poor = False
     leaf_cost._LEAST, leaf_cost._FIRST_SHARE, leaf_cost._LATER_SHARE = 0.0, 1e9, 1e9
     leaf_cost.is_worth = lambda seconds, size, first: True
     if not compares:
@@ -150,7 +158,9 @@ def run(case: Case) -> str:
         if case.check == NEVER and kept:
             return f"kept results of {kept}"
         if case.check == KEPT and not hits:
-            return f"nothing was found: { {k: (v['kept'], v['why_not']) for k, v in told_of.items()} }"
+            return (
+                f"nothing was found: { {k: (v['kept'], v['why_not']) for k, v in told_of.items()} }"
+            )
     return ""
 
 

@@ -145,7 +145,7 @@ def cases():
     for name in ("time.time", "urandom", "pid", "own generator of Python", "environment"):
         before, call = _CALLS[name].split("|", 1)
         yield Case(
-            f"{name}, deep", f"return helper(i)",
+            f"{name}, deep", "return helper(i)",
             f"{before}\ndef helper(i):\n    return inner(i) + 1\ndef inner(i):\n    return len(str({call})) + i",
             getitem="return self.load(i)", check=NEVER,
         )  # fmt: skip
@@ -186,9 +186,7 @@ def _random():
         "own generator of torch", "return torch.rand(2, generator=self.rng)",
         init="self.rng = torch.Generator(); self.rng.manual_seed(3)",
     )  # fmt: skip
-    yield Case(
-        "generator in a global", "return RNG.random() + i", "RNG = np.random.RandomState(1)"
-    )
+    yield Case("generator in a global", "return RNG.random() + i", "RNG = np.random.RandomState(1)")
     yield Case(
         "generator in a closure", "return draw() + i",
         "def made():\n    rng = random.Random(1)\n    return lambda: rng.random()\ndraw = made()",
@@ -201,12 +199,8 @@ def _random():
         "bound method of a generator", "return DRAW() + i", "DRAW = np.random.RandomState(1).rand"
     )
     yield Case("iterator of numbers", "return next(NUMBERS) + i", "NUMBERS = iter(range(10**6))")
-    yield Case(
-        "counter", "return next(COUNT) + i", "import itertools\nCOUNT = itertools.count()"
-    )
-    yield Case(
-        "cycle", "return next(C), i", "import itertools\nC = itertools.cycle('abc')"
-    )
+    yield Case("counter", "return next(COUNT) + i", "import itertools\nCOUNT = itertools.count()")
+    yield Case("cycle", "return next(C), i", "import itertools\nC = itertools.cycle('abc')")
 
 
 def _files():
@@ -293,7 +287,9 @@ def _files():
             "else: os.unlink(f'{data.folder}/late')", check=NEVER,
         )  # fmt: skip
     yield Case("cwd", "return os.getcwd(), i", check=NEVER)
-    yield Case("abspath", "return os.path.abspath('a'), i", between="os.chdir('/tmp' if epoch else '/')")
+    yield Case(
+        "abspath", "return os.path.abspath('a'), i", between="os.chdir('/tmp' if epoch else '/')"
+    )
     yield Case(
         "expanduser", "return os.path.expanduser('~/a'), i", check=NEVER,
         between="os.environ['HOME'] = f'/home/{epoch}'",
@@ -332,8 +328,12 @@ def _files():
     yield Case(
         "writes by numpy", "np.save(f'{self.folder}/{i}.npy', np.arange(i))\nreturn i", check=NEVER
     )
-    yield Case("writes by tofile", "np.arange(3).tofile(f'{self.folder}/{i}')\nreturn i", check=NEVER)
-    yield Case("makes a folder", "os.makedirs(f'{self.folder}/a', exist_ok=True)\nreturn i", check=NEVER)
+    yield Case(
+        "writes by tofile", "np.arange(3).tofile(f'{self.folder}/{i}')\nreturn i", check=NEVER
+    )
+    yield Case(
+        "makes a folder", "os.makedirs(f'{self.folder}/a', exist_ok=True)\nreturn i", check=NEVER
+    )
     yield Case(
         "text of a list", "return self.names[i], len(self.names)", init="self.names = list('abcdef')",
         between="data.names[epoch] = 'x' * epoch", check=EQUAL,

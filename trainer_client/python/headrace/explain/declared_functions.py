@@ -73,7 +73,9 @@ def _section(title: str, functions: list[dict[str, Any]]) -> list[str]:
         if one["why_not"]:
             lines.append(f"      not cached: {one['why_not']}")
         elif one["found"]:
-            lines.append("      may be cached where workers have a cache (--cache), if calls show that it is the same")
+            lines.append(
+                "      may be cached where workers have a cache (--cache), if calls show that it is the same"
+            )
             lines.append("      each time, and that it pays")
         else:
             lines.append("      cached where workers have a cache (--cache), if that pays")

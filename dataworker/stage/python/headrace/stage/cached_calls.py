@@ -14,7 +14,6 @@ Why so: docs/adr/0091-declared-functions.md.
 """
 
 import hashlib
-import os
 import struct
 import sys
 import threading
@@ -36,6 +35,8 @@ from .kept_results import Entry, NotPacked, Packed, settle
 from .leaf_cost import Worth
 from .leaf_keys import Content as FileState
 from .leaf_keys import Key, content_at
+from .served_code import copy_of, name_of
+from .served_code import put as put
 from .settings import SETTINGS, Setting
 from .witness import Witness
 
@@ -50,7 +51,7 @@ class CachedCall:
     """Serves the calls of one function in a lane. Called in any thread; its counts are not exact then."""
 
     def __init__(self, function: types.FunctionType, number: int, board: call_board.Board) -> None:
-        self.raw = _copy_of(function)
+        self.raw = copy_of(function)
         self._number, self._board = number, board
         self.worth = Worth()
         self._looks: float | None = None  # seconds that a search takes; None: there was none yet
@@ -227,7 +228,7 @@ class NeverCall:
     """Stands for a function that is declared with headrace.never_cached, in a lane."""
 
     def __init__(self, function: types.FunctionType) -> None:
-        self.raw = _copy_of(function)
+        self.raw = copy_of(function)
         self._why = f"it calls {name_of(function)}, which is never_cached"
 
     def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -293,54 +294,6 @@ def _used() -> float:
     if threading.get_ident() == thread:
         return time.thread_time() - before
     return time.process_time()
-
-
-def put(function: types.FunctionType, server: Any, file: str = "") -> None:
-    """Has `server` called with the arguments of each call of the function, which stays what it was beside:
-    it takes what it took, and its name and its documentation are its own. `file`: that tracebacks name; empty: the
-    function's."""
-    code = function.__code__
-    around = ", ".join(code.co_freevars)
-    text = (
-        f"def outer({around}):\n"
-        " def inner(*hr_args, **hr_named):\n"
-        f"  hr_serve = {_MARK!r}\n"
-        f"  if hr_serve is None: ({around}{',' if around else ''})\n"
-        "  return hr_serve(hr_args, hr_named)\n"
-        " return inner"
-    )
-    space: dict[str, Any] = {}
-    exec(compile(text, file or code.co_filename, "exec"), space)
-    inner = next(c for c in space["outer"].__code__.co_consts if isinstance(c, types.CodeType))
-    named: dict[str, Any] = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
-    if hasattr(code, "co_qualname"):
-        named["co_qualname"] = code.co_qualname
-    constants = tuple(server if one == _MARK else one for one in inner.co_consts)
-    function.__wrapped__ = server.raw  # type: ignore[attr-defined]  # what inspect.signature() asks
-    setattr(function, ORIGINAL, False)
-    function.__code__ = inner.replace(co_consts=constants, **named)
-
-
-_MARK = "headrace serves this call"
-
-
-def _copy_of(function: types.FunctionType) -> types.FunctionType:
-    """The function as it is, whatever becomes of its code."""
-    copy = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )  # fmt: skip
-    copy.__kwdefaults__ = function.__kwdefaults__
-    copy.__dict__.update(function.__dict__)
-    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-    copy.__doc__, copy.__annotations__ = function.__doc__, function.__annotations__
-    setattr(copy, ORIGINAL, True)
-    return copy
-
-
-def name_of(function: types.FunctionType) -> str:
-    """As people find it."""
-    code = function.__code__
-    return f"{function.__qualname__} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
 def content_of_call(

@@ -17,6 +17,7 @@ from .proven_content import ProvenContent
 from .reach_parts import is_own_code
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_EVENT = 0.5e-6  # seconds
 _OWN, _LIBRARY, _OUR, _SERVER = "own", "library", "our", "server"
 # Serve functions within the call, which run as they are.
 _SERVERS = _OURS + "stage/cached_calls.py", _OURS + "stage/found_calls.py"
@@ -29,6 +30,7 @@ class CallTrace:
 
     def __init__(self, content: ProvenContent) -> None:
         self._content = content
+        self._events = 0
         self.problem = ""  # why the result is not kept; empty: nothing speaks against it
         self._stops_at: types.FrameType | None = None  # our own code runs until this frame returns
 
@@ -42,7 +44,13 @@ class CallTrace:
         if not self.problem and any(_has_warned(*ran) for ran in self._ran.items()):
             self.problem = "it warns, or has"
 
+    @property
+    def seconds(self) -> float:
+        """About what it takes by itself."""
+        return self._events * _EVENT
+
     def _heard(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        self._events += 1
         if self._stops_at is not None:
             if event == "return" and frame is self._stops_at:
                 self._stops_at = None

@@ -20,6 +20,7 @@ from ..process import generators
 from ..process.modules import namespace
 from . import code_reads
 from .code_reads import ATTRIBUTE, CELL, GLOBAL, ITEM_AT, LATER, Read, bound, parameters
+from .content_kinds import is_library, is_pythons
 from .content_values import ADD, ORIGINAL, NotHashed, NotYet, Values, code_digest, version_of
 from .functions import Replaced
 from .reach_parts import LRU, is_own_class, is_own_code, is_own_module
@@ -333,13 +334,6 @@ class Content(Values):
         self._mapping(object.__getattribute__(value, "__dict__"), dict, what)
 
 
-def is_pythons(value: Any) -> bool:
-    """Whether a builtin is what Python has there, and not what the program has put in its place."""
-    kind = type(value)
-    return kind is types.BuiltinFunctionType or kind in ADD or (
-        kind is type and value.__module__ == "builtins")  # fmt: skip
-
-
 def has_attributes(value: Any) -> bool:
     """Whether an object is what its `__dict__` holds, and looks attributes up as objects do."""
     kind: Any = type(value)
@@ -374,21 +368,6 @@ def _item(value: Any, key: Any) -> Any:
     except IndexError:
         pass
     return _MISSING
-
-
-def is_library(value: Any) -> bool:
-    """Code of a library, which is known by the name it has there."""
-    if isinstance(value, types.FunctionType):
-        return not is_own_code(value.__code__) and not value.__closure__
-    if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
-        return not is_own_code(value.__func__.__code__)
-    if isinstance(value, type):
-        return not is_own_class(value)
-    if isinstance(value, types.ModuleType):
-        return not is_own_module(value)
-    return (
-        callable(value) and not is_own_class(type(value)) and type(value) is not functools.partial
-    )
 
 
 def original_of(function: types.FunctionType) -> types.FunctionType:

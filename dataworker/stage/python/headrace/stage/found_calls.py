@@ -37,7 +37,6 @@ from .cached_calls import (
     key_of,
     meet,
     owns,
-    put,
 )
 from .call_board import AGAIN, HITS, KEPT, NAMED, TRIAL_NS, TRIALS
 from .call_trace import CallTrace
@@ -47,6 +46,7 @@ from .found_rules import Gain, Trial, Watched
 from .found_search import find
 from .kept_results import Entry, NotPacked, Packed, settle
 from .proven_content import ProvenContent
+from .served_code import put
 from .witness import Witness, differ, generators
 
 _FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cached_calls.py")
@@ -57,6 +57,8 @@ class FoundContent(ProvenContent):
         self.text(b"folder", os.getcwd())
         self.text(b"locale", locale.setlocale(locale.LC_ALL))
         self.text(b"warnings", repr(warnings.filters))
+        if (torch := sys.modules.get("torch")) is not None:  # sums depend on it
+            self.text(b"threads", str(torch.get_num_threads()))
 
 
 class FoundCall(CachedCall):
@@ -93,7 +95,9 @@ class FoundCall(CachedCall):
             kept.missed()  # who looks is given room
             return self.raw(*args, **named)
         if self._within:
-            self._give_up("it calls itself")  # our frames among its own would meet Python's limit sooner
+            self._give_up(
+                "it calls itself"
+            )  # our frames among its own would meet Python's limit sooner
             return self.raw(*args, **named)
         self._within = True
         try:
@@ -142,11 +146,7 @@ class FoundCall(CachedCall):
             return self._alone(args, named)
         if threading.active_count() > 1:  # what others do would be taken for its doing
             return self.raw(*args, **named)
-        began = time.thread_time() - looked
-        try:
-            return self._watch(kept, content, args, named)
-        finally:
-            self._watched.watched(time.thread_time() - began - self._trial.seconds)
+        return self._watch(kept, content, args, named)
 
     def _tried(self, args: Any, named: Any) -> Any:
         before = generators() if self._trial.is_long else None
@@ -178,7 +178,25 @@ class FoundCall(CachedCall):
 
     def _watch(self, kept: leaves.Leaves, content: ProvenContent, args: Any, named: Any) -> Any:
         """What the function returns or raises; keeps it, if nothing speaks against it."""
+        began = time.thread_time()
         seen, trace = Witness(content.paths), CallTrace(content)
+        try:
+            return self._make_watched(kept, content, seen, trace, args, named)
+        finally:
+            spent = time.thread_time() - began - seen.seconds
+            self._watched.watched(self._watched.looking + spent + trace.seconds)
+            if not kept.is_first and self._watched.costs_too_much(self._trial.seconds):
+                self._give_up("to watch its calls takes as long as to make them")
+
+    def _make_watched(
+        self,
+        kept: leaves.Leaves,
+        content: ProvenContent,
+        seen: Witness,
+        trace: CallTrace,
+        args: Any,
+        named: Any,
+    ) -> Any:
         evidence.on = True
         kept.rests = self._gain.is_sure
         traced = self._watched.traces()
@@ -244,9 +262,7 @@ class FoundCall(CachedCall):
         self._board.add(self._number, KEPT, 1)
         self._watched.was_kept()
 
-    def _again(
-        self, entry: Entry, compared: int, content: Content, args: Any, named: Any
-    ) -> Any:
+    def _again(self, entry: Entry, compared: int, content: Content, args: Any, named: Any) -> Any:
         began = time.thread_time()
         with suppress(Exception):  # of another release's, or a torn one
             entry.value(content.atoms)

@@ -7,6 +7,7 @@ LEAST_SECONDS = 300e-6
 # Of a function's time, what may be spent on a call in the first iteration, or where nobody knows whether it comes again;
 # and where its calls come again.
 _UNKNOWN_SHARE, _LATER_SHARE = 1 / 40, 1 / 2
+_NAMING_SHARE = 1 / 4  # what it may take to name a call, each time
 _ALL_THE_SAME = 32  # one call in so many is named, whatever it costs
 _FIRST_WATCHED = 3  # calls of each lane that say what it costs to watch
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
@@ -32,7 +33,7 @@ class Trial:
 
     def __init__(self) -> None:
         self._times: list[float] = []
-        self.seconds = 0.0  # the least, without the first call, which may prepare something
+        self.seconds = 0.0  # the median, without the first call, which may prepare something
 
     @property
     def is_over(self) -> bool:
@@ -45,7 +46,8 @@ class Trial:
 
     def note(self, seconds: float) -> None:
         self._times.append(seconds)
-        self.seconds = min(self._times[1:], default=seconds)
+        later = sorted(self._times[1:]) or [seconds]
+        self.seconds = later[len(later) // 2]
 
     def know(self, seconds: float) -> None:
         """From other lanes."""
@@ -63,14 +65,18 @@ class Watched:
     def looks(self, seconds: float, first: bool) -> bool:
         """Whether a call of a function that takes `seconds` is named, and looked for. `first`: in the first iteration."""
         self._calls += 1
-        share = _UNKNOWN_SHARE if first else _LATER_SHARE
+        share = _UNKNOWN_SHARE if first else _NAMING_SHARE
         if self._looks < _FIRST_WATCHED or self.looking <= share * seconds:
             return True
         return self._calls % _ALL_THE_SAME == 0
 
     def is_dear(self, seconds: float) -> bool:
         """Whether to name a call of a function that takes `seconds` takes too much of it."""
-        return self._looks >= _FIRST_WATCHED and self.looking > _LATER_SHARE * seconds
+        return self._looks >= _FIRST_WATCHED and self.looking > _NAMING_SHARE * seconds
+
+    def costs_too_much(self, seconds: float) -> bool:
+        """Whether calls of a function that takes `seconds` can't be watched, whatever comes again."""
+        return self._times >= _FIRST_WATCHED and self._cost > _LATER_SHARE * seconds
 
     def looked(self, seconds: float) -> None:
         self._looks += 1
@@ -85,7 +91,7 @@ class Watched:
     def watched(self, seconds: float) -> None:
         """Beyond what the call takes by itself."""
         self._times += 1
-        self._cost = seconds if self._times == 1 else min(self._cost, max(seconds, 50e-6))
+        self._cost = seconds if self._times == 1 else min(self._cost, seconds)
 
     def traces(self) -> bool:
         self._traced += 1

@@ -24,7 +24,15 @@ _MOST_VALUES, _MOST_FUNCTIONS, _FEW = 3000, 200, 32
 # How a loader, or other code, calls objects.
 _CALLS = ("__getitem__", "__getitems__", "__call__", "__iter__", "forward")
 # Libraries whose functions in Python are candidates themselves. Those of others have native forms, or are short.
-_LIBRARIES = ("scipy", "librosa", "skimage", "torchaudio", "imageio", "resampy", "python_speech_features")
+_LIBRARIES = (
+    "scipy",
+    "librosa",
+    "skimage",
+    "torchaudio",
+    "imageio",
+    "resampy",
+    "python_speech_features",
+)
 _MARKS = {declared.CACHED, declared.NEVER, ORIGINAL, "__headrace_pure__"}
 _CALLABLES = types.FunctionType | types.MethodType | functools.partial
 
@@ -51,7 +59,9 @@ class _Search:
         self._queue: list[Any] = []
         self._seen: dict[int, Any] = {}
         self._functions: dict[int, types.FunctionType] = {}
-        self._calls: dict[int, set[int]] = {}  # of each function of the program: those that it names
+        self._calls: dict[
+            int, set[int]
+        ] = {}  # of each function of the program: those that it names
         self._names: set[str] = set(_CALLS)  # that any code uses
         self._objects: list[tuple[Any, type]] = []  # of the program's classes
 
@@ -66,7 +76,10 @@ class _Search:
             known = len(self._names)
             while self._queue:
                 self._look(self._queue.pop(0))
-            for owner, kind in self._objects:  # code that was met since may call more of their methods
+            for (
+                owner,
+                kind,
+            ) in self._objects:  # code that was met since may call more of their methods
                 for name in self._names & _methods_of(kind):
                     self._method(owner, kind, name)
 
@@ -195,7 +208,9 @@ def _recursive(functions: dict[int, types.FunctionType]) -> set[int]:
     return found
 
 
-def _may_call(function: types.FunctionType, by_name: dict[str, list[types.FunctionType]]) -> set[int]:
+def _may_call(
+    function: types.FunctionType, by_name: dict[str, list[types.FunctionType]]
+) -> set[int]:
     """Those that its code may call. Who calls a method names an attribute; any other function is a variable."""
     reads = code_reads.reads_of(function.__code__).reads
     variables = {read.name for read in reads if read.root in (GLOBAL, CELL)}

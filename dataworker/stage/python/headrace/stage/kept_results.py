@@ -85,8 +85,10 @@ class Packed:
     def _spec(self, value: Any) -> Any:
         kind = type(value)
         if value is None or kind in (bool, int, float, complex, str, bytes):
-            return ("p", value) if self._atoms is None else self._atom(
-                value, "atom" if self._depth else "single"
+            return (
+                ("p", value)
+                if self._atoms is None
+                else self._atom(value, "atom" if self._depth else "single")
             )
         if self._atoms is not None and kind is tuple and id(value) in self._atoms:
             return "w", self._atoms[id(value)]

@@ -70,7 +70,9 @@ _DENIED_NAMES = frozenset(
 )  # fmt: skip
 
 # Of these, words that attributes of objects have as well: only a call that is seen counts.
-_WORDS = frozenset("id hash input print eval exec vars locals globals stat exists cache seed modules".split())
+_WORDS = frozenset(
+    "id hash input print eval exec vars locals globals stat exists cache seed modules".split()
+)
 # Of builtins and classes of Python, what libraries' code may call all the same.
 _OF_LIBRARIES = frozenset(
     """
@@ -103,7 +105,9 @@ def refuses(module: str, name: str, own: bool = True) -> str:
     only = _ONLY.get(module)
     last = name.rpartition(".")[2]
     if only is not None:
-        plumbing = last.startswith("__") and last not in _DENIED_NAMES  # of classes, such as __subclasshook__
+        plumbing = (
+            last.startswith("__") and last not in _DENIED_NAMES
+        )  # of classes, such as __subclasshook__
         allowed = last in only or plumbing
     else:
         allowed = last not in _DENIED_NAMES or (not own and last in _OF_LIBRARIES)

@@ -14,7 +14,8 @@ from ..declared import NEVER
 from ..process.modules import namespace
 from . import code_reads, known_calls
 from .code_reads import ATTRIBUTE, GLOBAL, Read
-from .content import MARKS, Content, is_library, is_pythons, original_of
+from .content import MARKS, Content, original_of
+from .content_kinds import is_library, is_pythons
 from .content_values import Refused, Values, code_digest
 from .reach_parts import LRU, is_own_code, is_own_module
 
@@ -109,6 +110,7 @@ class ProvenContent(Content):
             if builtin not in function.__globals__ and not self._in_class:
                 raise Refused(f"{name} calls {builtin}()")
 
+
 _NO_CODE = (lambda: None).__code__
 _PLAIN_BUILTINS = vars(builtins)
 
@@ -126,7 +128,9 @@ class Facts:
         self.atoms = tuple(atom for _, atoms in inner for atom in atoms)
         self.digest = code_digest(code)
         # Of each namespace: reads whose values are functions, classes and modules of libraries, or Python's own.
-        self._stable: dict[int, tuple[list[tuple[Any, str, Any]], bytes, tuple[Read, ...], str]] = {}
+        self._stable: dict[
+            int, tuple[list[tuple[Any, str, Any]], bytes, tuple[Read, ...], str]
+        ] = {}
 
     def rest_of(self, function: types.FunctionType, content: ProvenContent) -> tuple[Read, ...]:
         """The reads that have to be looked at. The others are as they were, and are added to the content."""
@@ -142,7 +146,9 @@ class Facts:
     def _look(
         self, function: types.FunctionType
     ) -> tuple[list[tuple[Any, str, Any]], bytes, tuple[Read, ...], str]:
-        guards: list[tuple[Any, str, Any]] = [({"": function.__globals__}, "", function.__globals__)]
+        guards: list[tuple[Any, str, Any]] = [
+            ({"": function.__globals__}, "", function.__globals__)
+        ]
         rest, stable = [], Values()
         for read in self.reads.reads:
             found = _library_read(function.__globals__, read) if read.root == GLOBAL else None
@@ -180,7 +186,9 @@ def _library_read(variables: Any, read: Read) -> tuple[list[tuple[Any, str, Any]
         guards.append((space, name, value))
         if not isinstance(value, types.ModuleType):
             # What follows is an attribute of a library's function or class.
-            return (guards, module, name) if number == len(read.steps) - 1 or callable(value) else None
+            return (
+                (guards, module, name) if number == len(read.steps) - 1 or callable(value) else None
+            )
     return None
 
 
