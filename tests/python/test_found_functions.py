@@ -14,12 +14,12 @@ from headrace.stage import call_board, found_calls, found_rules, found_search, l
 from headrace.stage.call_board import AGAIN, HITS, KEPT
 from headrace.stage.kept_results import Entry, NotPacked, Packed
 
-BASE = np.linspace(0, 1, 200_000)
+BASE = np.linspace(0, 1, 20_000)
 
 
 def slow(factor):
     """Some milliseconds of numpy's."""
-    return np.sin(BASE * factor) ** 3
+    return np.sin(np.outer(BASE[:2000], BASE[:200]) * factor).sum(axis=0) ** 3
 
 
 class Sounds:
@@ -156,6 +156,7 @@ def test_names_that_came_again_are_kept_at_a_higher_price():
         assert watched.watches(0.001, comes_again=False), "the first say what it costs"
         watched.watched(0.0004)
     assert not watched.watches(0.001, comes_again=False) and watched.watches(0.001, True)
+    assert watched.costs_too_much(0.0002) and not watched.costs_too_much(0.0004)
     assert watched.watches(0.04, comes_again=False)
 
 

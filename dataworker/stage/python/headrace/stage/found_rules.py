@@ -4,10 +4,10 @@ has a side effect outside of its own object."""
 TRIALS = 4
 # What takes less is made again: to name a call and to find its result takes a third of that.
 LEAST_SECONDS = 300e-6
-# Of a function's time, what may be spent on a call in the first iteration, or where nobody knows whether it comes again;
-# and where its calls come again.
-_UNKNOWN_SHARE, _LATER_SHARE = 1 / 40, 1 / 2
-_NAMING_SHARE = 1 / 4  # what it may take to name a call, each time
+# Of a function's time, what it may take to watch a call: where nobody knows whether it comes again; where its calls come
+# again, once for all later iterations.
+_UNKNOWN_SHARE, _LATER_SHARE = 1 / 40, 3 / 2
+_NAMING_SHARE = 1 / 3  # what it may take to name a call, each time
 _ALL_THE_SAME = 32  # one call in so many is named, whatever it costs
 _FIRST_WATCHED = 3  # calls of each lane that say what it costs to watch
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
