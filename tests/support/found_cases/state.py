@@ -168,3 +168,9 @@ def _state():
                "self.steps = [S()]")  # fmt: skip
     yield Case("batch norm", "return self.n(torch.full((2, 3), float(i)))",
                init="self.n = torch.nn.BatchNorm1d(3)")  # fmt: skip
+    yield Case(
+        "own function on a library, by getattr",
+        "return getattr(np, 'hea' + 'drace_case')(i)",
+        "K = [1]\ndef own(i): return i * K[0]\nnp.headrace_case = own",
+        between="K[0] = epoch",
+    )
