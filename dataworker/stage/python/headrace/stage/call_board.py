@@ -117,7 +117,8 @@ class Found:
         self.known: list[int] = []
 
     @property
-    def function(self) -> types.FunctionType | None:
+    def function(self) -> Any:
+        """None: it is no more."""
         return self._function()
 
     def begin(self, dataset: int, names: int) -> None:

@@ -34,11 +34,11 @@ _LIBRARIES = (
     "python_speech_features",
 )
 _MARKS = {declared.CACHED, declared.NEVER, ORIGINAL, "__headrace_pure__"}
-_CALLABLES = types.FunctionType | types.MethodType | functools.partial
+_CALLABLES: Any = types.FunctionType | types.MethodType | functools.partial
 
 
 class Candidate(NamedTuple):
-    function: types.FunctionType
+    function: Any  # types.FunctionType
     why_not: str  # why its results are not kept, whatever a call does; empty: nothing is known
 
 

@@ -323,9 +323,10 @@ def _is_always_the_same(value: Any) -> bool:
     """Whether Python has one object of this value."""
     kind = type(value)
     if kind is int:
-        return -5 <= value <= 256
-    return kind in (str, bytes) and (not value or (len(value) == 1 and value < (
-        "\u0100" if kind is str else b"\xff\xff")))  # fmt: skip
+        return bool(-5 <= value <= 256)
+    if kind is str:
+        return len(value) == 0 or (len(value) == 1 and value < "\u0100")
+    return kind is bytes and len(value) < 2
 
 
 def _u8(memory: Any) -> Any:
