@@ -295,6 +295,7 @@ TEST(TakeProgram, TheProgramsOwnOptionsAreNeverOurs) {
             std::pair(Words{"--remote-only"}, Words({"python", "--remote-only"})));
   EXPECT_EQ(cut({"--trust-code", "python", "--trust-code"}),
             std::pair(Words{"--trust-code"}, Words({"python", "--trust-code"})));
+  EXPECT_EQ(cut({"--no-found-functions", "a"}).second, Words{"a"});
   Words verify{"--workers", "train.py", "--workers"};
   EXPECT_EQ(TakeProgram(verify, {"--workers"}), Words({"train.py", "--workers"}));
   EXPECT_EQ(verify, Words{"--workers"});

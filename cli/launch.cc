@@ -40,6 +40,9 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
   command.add_flag("--trust-code", options.trust_code,
                    "Take the program's code to keep nothing from sample to sample, so that it may "
                    "run on any host; batches of other hosts are compared all the same");
+  command.add_flag("--no-found-functions", options.no_found_functions,
+                   "Keep results of no function of the program's code but those that it declares "
+                   "with headrace.cached");
   AddCount(command, "--compare", options.compare,
            "Make one of so many batches twice, in the way of the stock loader too, and compare; 0 "
            "for none but the first [default: 256]");
@@ -149,6 +152,7 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_SAMPLE_DEADLINE", options.sample_deadline);
   SetEnvironment("HEADRACE_WIRE", options.wire);
   if (options.trust_code) SetEnvironment("HEADRACE_TRUST_CODE", "1");
+  if (options.no_found_functions) SetEnvironment("HEADRACE_FOUND_FUNCTIONS", "off");
   if (options.remote_only) SetEnvironment("HEADRACE_LOCAL_WORKER", "off");
   SetEnvironment("HEADRACE_TENANT", options.tenant);
   SetEnvironment("HEADRACE_PRIORITY", options.priority);

@@ -16,6 +16,7 @@ struct LaunchOptions {
   std::string memory;
   bool remote_only = false;
   bool trust_code = false;
+  bool no_found_functions = false;
   std::string compare;
   std::string on_difference;
   std::string no_workers;

@@ -34,7 +34,7 @@ std::vector<std::string> TakeProgram(std::vector<std::string>& arguments,
     // Every option takes a value, except these.
     const bool alone = word == "-h" || word == "--help" || word == "--json" ||
                        word == "--remote-only" || word == "--trust-code" || word == "--warm" ||
-                       word.find('=') != std::string::npos ||
+                       word == "--no-found-functions" || word.find('=') != std::string::npos ||
                        std::ranges::find(flags, word) != flags.end();
     end += alone ? 1 : 2;
   }

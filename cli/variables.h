@@ -27,6 +27,8 @@ inline constexpr std::array kVariables{
     Variable{"HEADRACE_CONFIG", "PATH", "The file of settings, in place of the usual places"},
     Variable{"HEADRACE_COORDINATOR", "ADDRESS", "--coordinator of all commands that have it"},
     Variable{"HEADRACE_EPOCHS", "N", "--epochs of `headrace run`"},
+    Variable{"HEADRACE_FOUND_FUNCTIONS", "on, off",
+             "off is --no-found-functions of `headrace run`"},
     Variable{"HEADRACE_INSPECT", "PATH",
              "Where a program that `explain` or `verify` runs writes what it found. They set it"},
     Variable{"HEADRACE_KEYS", "DIR", "--keys of all commands that have it"},

@@ -20,12 +20,14 @@ import measured  # noqa: E402
 
 PROGRAM = str(pathlib.Path(program.__file__).with_suffix(""))
 DATA = harness.ROOT / "build" / "declared_functions"
-WAYS = ("stock", "served", "declared")
+WAYS = ("stock", "served", "declared", "found")
 
 
 def run(what: str, way: str, args: argparse.Namespace) -> dict:
     options = ["--what", what, "--epochs", str(args.epochs)]
     served = None if way == "stock" else ["--workers", "1", "--cache", "2G"]
+    if way in ("served", "declared"):
+        served.append("--no-found-functions")
     if way == "declared":
         options.append("--declared")
     result = measured.run(PROGRAM, DATA, served, options, memory=False)
@@ -57,11 +59,13 @@ def rows(what: str, rounds: list[dict[str, dict]], epochs: int) -> dict[str, str
                 found[f"{what}, {name}, {text}: {way}, times as fast"] = (
                     f"{statistics.median(ratios):.2f} {spread}"
                 )
-    functions = [one["declared"]["report"]["cached_functions"][0] for one in rounds]
-    for key in ("kept", "hits", "compared"):
-        found[f"{what}: results {key}" if key != "hits" else f"{what}: hits"] = str(
-            statistics.median(one[key] for one in functions)
-        )
+    for way in ("declared", "found"):
+        functions = [one[way]["report"]["cached_functions"] for one in rounds]
+        for key in ("kept", "hits", "compared"):
+            name = "hits" if key == "hits" else f"results {key}"
+            found[f"{what}, {way}: {name}"] = str(
+                statistics.median(sum(one[key] for one in each) for each in functions)
+            )
     unequal = [
         text
         for one in rounds
@@ -79,6 +83,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--count", type=int, default=200, help="files of each kind")
+    parser.add_argument("--report", default="declared_functions", help="its name in bench/report")
     args = parser.parse_args()
     if len(list(DATA.glob("*.jpg"))) != args.count:
         shutil.rmtree(DATA, ignore_errors=True)
@@ -91,13 +96,13 @@ def main() -> None:
             rounds.append({way: run(what, way, args) for way in WAYS})
         found |= rows(what, rounds, args.epochs)
     harness.write_report(
-        "declared_functions",
-        "Declared functions",
+        args.report,
+        args.report.replace("_", " ").capitalize(),
         list(found.items()),
         {"figures": found},
         "Median [least, greatest] over rounds of one run of each, in turn. `served` is `headrace run --workers 1"
-        " --cache 2G`, `declared` the same with `headrace.cached` on the deterministic part. Later epochs are the"
-        " second half.",
+        " --cache 2G --no-found-functions`, `declared` the same with `headrace.cached` on the deterministic part,"
+        " `found` is `served` without that last option. Later epochs are the second half.",
     )
 
 

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 _MARK = "__headrace_pure__"
 CACHED, NEVER = "__headrace_cached__", "__headrace_never_cached__"
+# Marks a function as a lane found it (true), and one whose code is a lane's now (false): stage/cached_calls.py.
+ORIGINAL = "__headrace_original__"
 
 Code = TypeVar("Code")
 

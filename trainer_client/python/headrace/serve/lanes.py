@@ -44,7 +44,8 @@ class LaneContext:
         if leaves.possible:
             leaf_keys.libraries()
             loader = iterator._loader()
-            declared_here.prepare([loader.dataset, loader.collate_fn])
+            finds = options.from_environment().found_functions and _forks(context)
+            declared_here.prepare([loader.dataset, loader.collate_fn], finds)
         self._lessons = iterator.lessons(intact=preload_natives())
 
     def Event(self) -> "_Ended":
@@ -196,6 +197,11 @@ def _has_cache() -> bool:
     """Whether workers may have a cache: the program's own has the size that it was given."""
     given = options.from_environment()
     return given.cache_bytes > 0 or bool(given.coordinator)
+
+
+def _forks(context: Any) -> bool:
+    """Whether worker processes are forks of this one."""
+    return bool(context.get_start_method() == "fork")
 
 
 def preload_natives() -> bool:

@@ -52,6 +52,8 @@ class Options:
     warm: bool = (
         False  # the program fills the cache of its first loader, and ends before its first batch
     )
+    # Results of functions that nobody has declared may be kept, too (stage/found_calls.py).
+    found_functions: bool = True
     wire: str = "auto"  # what crosses a network: "uint8", batches "as-made", or what costs less
 
     @property
@@ -114,6 +116,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         sample_deadline=_seconds(environ, "HEADRACE_SAMPLE_DEADLINE", Options.sample_deadline),
         epochs=_count(environ, "HEADRACE_EPOCHS", Options.epochs),
         warm=_switch(environ, "HEADRACE_WARM", False),
+        found_functions=_switch(environ, "HEADRACE_FOUND_FUNCTIONS", True),
         wire=_one_of(environ, "HEADRACE_WIRE", WIRE_FORMS, Options.wire),
     )
 

@@ -14,14 +14,13 @@ Why so: docs/adr/0091-declared-functions.md.
 """
 
 import hashlib
-import os
 import struct
 import sys
 import threading
 import time
 import types
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import declared
 from ..process.output import tell
@@ -31,17 +30,19 @@ from .call_board import COMPARED, HITS, KEPT, SAVED_NS
 from .code_reads import LATER, returns_later
 from .content import Content
 from .content_memo import Memo
-from .content_values import ORIGINAL, NotHashed, NotYet
+from .content_values import ORIGINAL, NotHashed, NotYet, Refused
 from .kept_results import Entry, NotPacked, Packed, settle
 from .leaf_cost import Worth
 from .leaf_keys import Content as FileState
 from .leaf_keys import Key, content_at
+from .served_code import copy_of, name_of
+from .served_code import put as put
 from .settings import SETTINGS, Setting
 from .witness import Witness
 
 _memo = Memo()
 _budget = Budget()
-_evidence = threading.local()  # .on: a result is made again, and nothing within it is found
+evidence = threading.local()  # .on: a result is made again, and nothing within it is found
 _started = 0, 0.0  # the thread that began to serve, and its CPU time then
 _NOT_OF_RESULTS = ("mimetypes", "torch.hub")
 
@@ -50,15 +51,17 @@ class CachedCall:
     """Serves the calls of one function in a lane. Called in any thread; its counts are not exact then."""
 
     def __init__(self, function: types.FunctionType, number: int, board: call_board.Board) -> None:
-        self.raw = _copy_of(function)
+        self.raw = copy_of(function)
         self._number, self._board = number, board
         self.worth = Worth()
         self._looks: float | None = None  # seconds that a search takes; None: there was none yet
         self.name = name_of(function)
 
+    _kind: ClassVar[type[Content]] = Content
+
     def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         kept = leaves.active()
-        if kept is None or getattr(_evidence, "on", False) or self._board.is_over(self._number):
+        if kept is None or getattr(evidence, "on", False) or self._board.is_over(self._number):
             return self.raw(*args, **named)
         if kept.is_idle:
             kept.missed()  # who looks is given room
@@ -69,13 +72,11 @@ class CachedCall:
         content = self._content(args, named)
         if content is None:
             return self.raw(*args, **named)
-        digest = content.digest()
-        held: list[Entry] = []
-        found = kept.found_by(_key(digest), lambda memory: _holds(memory, held), MOST_STATES)
-        if found is None:
+        entry = found_entry(kept, content)
+        if entry is None:
             self._looked(time.thread_time() - began)
             return self._make(kept, content, args, named)
-        return self._found(held[0], content, began, args, named)
+        return self._found(entry, content, began, args, named)
 
     def _looked(self, seconds: float) -> None:
         """The first search of a process finds out what the others need not."""
@@ -89,11 +90,13 @@ class CachedCall:
         if _budget.takes(compared, seconds, _used()):
             return self._again(entry, compared, content, args, named)
         try:
-            value = entry.value()
+            value = entry.value(content.atoms)
         except Exception:  # of another release's, or a torn one
             return self.raw(*args, **named)
-        saved = seconds - (time.thread_time() - began)
+        took = time.thread_time() - began
+        saved = seconds - took
         self.worth.note(saved > 0)
+        self._was_found(took)
         self._board.add(self._number, HITS, 1)
         self._board.add(self._number, SAVED_NS, int(saved * 1e9))
         if witness.is_active():
@@ -103,7 +106,7 @@ class CachedCall:
     def _again(self, entry: Entry, compared: int, content: Content, args: Any, named: Any) -> Any:
         """Makes the result, and compares it with the one that was kept."""
         seen = Witness()
-        _evidence.on = True
+        evidence.on = True
         try:
             with seen:
                 value = self.raw(*args, **named)
@@ -113,10 +116,11 @@ class CachedCall:
                 self._end(f"raised {type(error).__name__} where it had returned a result")
             raise
         finally:
-            _evidence.on = False
+            evidence.on = False
         _budget.spend(compared, seen.seconds)
+        self._was_made_again(seen.seconds)
         try:
-            packed = Packed(value)
+            packed = Packed(value, content.atoms)
             same, why = packed.same(entry), ""
         except Exception as error:  # NotPacked, or of a result that is unlike all others
             same, why = False, f": {error}"
@@ -130,6 +134,12 @@ class CachedCall:
         elif _states_hold(entry.about[0]):
             self._end(f"returned something else for the same arguments{why}")
         return value
+
+    def _was_found(self, seconds: float) -> None:
+        """A hit that took so long."""
+
+    def _was_made_again(self, seconds: float) -> None:
+        """A result that took so long."""
 
     # What was not.
 
@@ -153,8 +163,8 @@ class CachedCall:
             )
         if not why:
             try:
-                packed = Packed(value)
-                if _meet(packed.memory, content.memory):
+                packed = Packed(value, content.atoms)
+                if meet(packed.memory, content.memory):
                     raise NotPacked("it is a part of an argument, or of what the code reads")
                 self._keep(kept, content, seen, packed)
             except NotPacked as error:
@@ -175,13 +185,13 @@ class CachedCall:
             (path, None if state is None else tuple(state)) for path, state in seen.files.items()
         ]
         parts = packed.parts((files, seconds))
-        kept.offer(_key(content.digest(), files), 0, seen.began, parts, seconds)
+        kept.offer(key_of(content.digest(), files), 0, seen.began, parts, seconds)
         self._board.add(self._number, KEPT, 1)
 
     def _changes(self, content: Content, args: Any, named: Any) -> str:
         """Whether the call that was made has changed what it depends on; empty: no."""
         try:
-            again = content_of_call(self.raw, args, named, content.libraries)
+            again = content_of_call(self.raw, args, named, content.libraries, self._kind)
         except Exception:  # NotHashed, or of an object that is unlike all others
             again = None
         same = again is not None and again.digest() == content.digest()
@@ -189,9 +199,11 @@ class CachedCall:
 
     def _content(self, args: Any, named: Any) -> Content | None:
         try:
-            return content_of_call(self.raw, args, named)
+            return content_of_call(self.raw, args, named, None, self._kind)
         except NotYet:
             return None
+        except Refused as error:
+            self._refuse(str(error))
         except NotHashed as error:
             self._say(f"this call is not kept: {error}")
         except Exception as error:  # of an object that is unlike all others
@@ -203,6 +215,10 @@ class CachedCall:
         if self._board.end(self._number, why):
             tell(f"headrace: {self.name} {why}: its results are no longer kept")
 
+    def _refuse(self, why: str) -> None:
+        """Of its code: no call can be kept."""
+        self._say(f"this call is not kept: {why}")
+
     def _say(self, why: str) -> None:
         if self._board.say(self._number, why):
             tell(f"headrace: {self.name}: {why}")
@@ -212,7 +228,7 @@ class NeverCall:
     """Stands for a function that is declared with headrace.never_cached, in a lane."""
 
     def __init__(self, function: types.FunctionType) -> None:
-        self.raw = _copy_of(function)
+        self.raw = copy_of(function)
         self._why = f"it calls {name_of(function)}, which is never_cached"
 
     def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -227,8 +243,13 @@ def prepare(roots: list[Any]) -> None:
     for function in declared.cached_functions():
         owners = [one for one in roots if owns(type(one), function)]
         with suppress(Exception):  # as the calls will tell
-            Content(_memo).reads(function, owners[0] if owners else None)
+            content_of_reads(function, owners[0] if owners else None)
     _settings()
+
+
+def content_of_reads(function: Any, owner: Any, kind: type[Content] = Content) -> None:
+    """What all calls depend on, which is remembered. `owner`: of a method, or None. Raises NotHashed."""
+    kind(_memo).reads(function, owner)
 
 
 def owns(cls: type, function: Any) -> bool:
@@ -238,13 +259,8 @@ def owns(cls: type, function: Any) -> bool:
 
 def enable(lane: int) -> None:
     """Once in a lane, before its first sample: serves all that the program has declared by now."""
-    global _started
+    board = begin(lane)
     functions = declared.cached_functions()
-    if not functions:
-        return
-    board = call_board.prepare()
-    board.lane = max(lane, 0)
-    _started = threading.get_ident(), time.thread_time()
     for function in declared.never_cached_functions():
         put(function, NeverCall(function))
     for function in functions:
@@ -258,6 +274,20 @@ def enable(lane: int) -> None:
             put(function, CachedCall(function, number, board))
 
 
+def begin(lane: int) -> call_board.Board:
+    """Once in a lane: what it counts is its own."""
+    global _started
+    board = call_board.prepare()
+    board.lane = max(lane, 0)
+    _started = threading.get_ident(), time.thread_time()
+    return board
+
+
+def is_lanes_thread() -> bool:
+    """Whether the calling thread is the one that began to serve."""
+    return threading.get_ident() == _started[0]
+
+
 def _used() -> float:
     """CPU seconds of this lane. Those of the process take long to ask for where there are many threads."""
     thread, before = _started
@@ -266,62 +296,17 @@ def _used() -> float:
     return time.process_time()
 
 
-def put(function: types.FunctionType, server: Any) -> None:
-    """Has `server` called with the arguments of each call of the function, which stays what it was beside:
-    it takes what it took, and its name and its documentation are its own."""
-    code = function.__code__
-    around = ", ".join(code.co_freevars)
-    text = (
-        f"def outer({around}):\n"
-        " def inner(*hr_args, **hr_named):\n"
-        f"  hr_serve = {_MARK!r}\n"
-        f"  if hr_serve is None: ({around}{',' if around else ''})\n"
-        "  return hr_serve(hr_args, hr_named)\n"
-        " return inner"
-    )
-    space: dict[str, Any] = {}
-    exec(compile(text, code.co_filename, "exec"), space)
-    inner = next(c for c in space["outer"].__code__.co_consts if isinstance(c, types.CodeType))
-    named: dict[str, Any] = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
-    if hasattr(code, "co_qualname"):
-        named["co_qualname"] = code.co_qualname
-    constants = tuple(server if one == _MARK else one for one in inner.co_consts)
-    function.__wrapped__ = server.raw  # type: ignore[attr-defined]  # what inspect.signature() asks
-    setattr(function, ORIGINAL, False)
-    function.__code__ = inner.replace(co_consts=constants, **named)
-
-
-_MARK = "headrace serves this call"
-
-
-def _copy_of(function: types.FunctionType) -> types.FunctionType:
-    """The function as it is, whatever becomes of its code."""
-    copy = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )  # fmt: skip
-    copy.__kwdefaults__ = function.__kwdefaults__
-    copy.__dict__.update(function.__dict__)
-    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-    copy.__doc__, copy.__annotations__ = function.__doc__, function.__annotations__
-    setattr(copy, ORIGINAL, True)
-    return copy
-
-
-def name_of(function: types.FunctionType) -> str:
-    """As people find it."""
-    code = function.__code__
-    return f"{function.__qualname__} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
-
-
 def content_of_call(
     function: types.FunctionType,
     args: Any,
     named: dict[str, Any],
     libraries: frozenset[str] | None = None,
+    kind: type[Content] = Content,
 ) -> Content:
     """All that a call depends on. `libraries`: those whose settings count; None: all that are loaded. Raises
     NotHashed."""
-    content = Content(_memo)
+    content = kind(_memo)
+    content.process()
     settings, content.libraries = _settings(libraries)
     content.text(b"settings", settings)
     content.call(function, args, named)
@@ -347,11 +332,18 @@ def _default(one: Setting) -> Any:
 _WORDS = struct.Struct("<4Q")
 
 
-def _key(digest: bytes, files: Any = ()) -> Key:
+def key_of(digest: bytes, files: Any = ()) -> Key:
     """Of a call, and of one state of the files that it reads."""
     first, second, third, fourth = _WORDS.unpack(digest)
     states = _WORDS.unpack(hashlib.blake2b(repr(files).encode(), digest_size=32).digest())
     return Key(first, (first, second, *states[:3], third, fourth))
+
+
+def found_entry(kept: leaves.Leaves, content: Content) -> Entry | None:
+    """Of this call, with files as they are now."""
+    held: list[Entry] = []
+    kept.found_by(key_of(content.digest()), lambda memory: _holds(memory, held), MOST_STATES)
+    return held[0] if held else None
 
 
 def _holds(memory: memoryview, held: list[Entry]) -> bool:
@@ -372,5 +364,5 @@ def _states_hold(files: list[tuple[str, Any]]) -> bool:
     )
 
 
-def _meet(memory: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
+def meet(memory: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
     return any(begin < b and a < end for begin, end in memory for a, b in other)

@@ -1,4 +1,4 @@
-"""What lanes find out about declared functions, in memory that the trainer shares with its forks.
+"""What lanes find out about declared functions and found ones, in memory that the trainer shares with its forks.
 
 A function that was found out in one lane is found out in all, at once and for the life of the program. Each lane
 counts in a row of its own, so nobody waits for anybody. Two loaders' lanes of one number may lose a count.
@@ -6,38 +6,71 @@ counts in a row of its own, so nobody waits for anybody. Two loaders' lanes of o
 
 import mmap
 import struct
+import types
+import weakref
 from typing import Any
 
 import numpy as np
 
 from .. import declared
 
-_FUNCTIONS, _LANES = 256, 64
+_DECLARED, _FOUND, _LANES = 256, 256, 64
+_FUNCTIONS = _DECLARED + _FOUND
+_NAMES = 4096  # of calls of each found function, that are remembered
 _TEXT = 500
 _WORD = struct.Struct(f"<H{_TEXT}s")
 _ROW = 512  # state, length of text, text
-OPEN, ENDED = 0, 1
-HITS, COMPARED, KEPT, SAVED_NS = range(4)
+# Ended: a difference was seen, and told. Given up: of a found function, quietly.
+OPEN, ENDED, GIVEN_UP = 0, 1, 2
+HITS, COMPARED, KEPT, SAVED_NS, TRIALS, TRIAL_NS, NAMED, AGAIN = range(8)
 _COUNTS = 8
+_LATEST = 4  # iterations
 
 
 class Board:
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, _FUNCTIONS * _ROW + _FUNCTIONS * _LANES * _COUNTS * 8)
-        counts: Any = np.frombuffer(self._memory, np.int64, offset=_FUNCTIONS * _ROW)
+        counted = _FUNCTIONS * _ROW + _FUNCTIONS * _LANES * _COUNTS * 8
+        self._memory = mmap.mmap(-1, counted + _FOUND * _NAMES * 8)
+        size = _FUNCTIONS * _LANES * _COUNTS
+        counts: Any = np.frombuffer(self._memory, np.int64, size, offset=_FUNCTIONS * _ROW)
         self._counts = counts.reshape(_FUNCTIONS, _LANES, _COUNTS)
+        self._names = memoryview(self._memory)[counted:].cast("Q")
         self.lane = 0
 
     @staticmethod
     def has_place(number: int) -> bool:
-        return 0 <= number < _FUNCTIONS
+        """For a declared function; found ones have places of their own."""
+        return 0 <= number < _DECLARED
 
     def is_over(self, number: int) -> bool:
+        return self._memory[number * _ROW] != OPEN
+
+    def is_ended(self, number: int) -> bool:
         return self._memory[number * _ROW] == ENDED
+
+    def give_up(self, number: int, why: str) -> None:
+        """The found function is not served from now on."""
+        if not self.is_over(number):
+            self.say(number, why)
+            self._memory[number * _ROW] = GIVEN_UP
+
+    def meets(self, number: int, name: int) -> bool:
+        """Whether a call of a found function had this name before; it is remembered, as long as there is room.
+        `name`: 64 bits."""
+        at = (number - _DECLARED) * _NAMES + name % _NAMES
+        known = self._names[at]
+        if known == 0:
+            self._names[at] = name
+            self.add(number, NAMED, 1)
+            return False
+        if known == name:
+            self.add(number, AGAIN, 1)
+            return True
+        return False
 
     def end(self, number: int, why: str) -> bool:
         """Whether this is the first that says so."""
-        if self.is_over(number):
+        if self.is_ended(number):
             return False
         self.say(number, why)
         self._memory[number * _ROW] = ENDED
@@ -73,15 +106,78 @@ def prepare() -> Board:
     return board
 
 
+class Found:
+    """A function that Headrace has found by itself."""
+
+    def __init__(self, function: types.FunctionType, number: int) -> None:
+        self._function = weakref.ref(function)
+        self.number = number
+        # Names that were known when each iteration began, of each data set that reaches it; and of the latest.
+        self._known: dict[int, list[int]] = {}
+        self.known: list[int] = []
+
+    @property
+    def function(self) -> Any:
+        """None: it is no more."""
+        return self._function()
+
+    def begin(self, dataset: int, names: int) -> None:
+        """An iteration. `dataset`: its id(); `names`: that are known."""
+        self.known = self._known.setdefault(dataset, [])
+        self.known.append(names)
+        del self.known[:-_LATEST]
+
+
+found: dict[int, Found] = {}  # by id(); a place is not given twice
+
+
+def found_of(function: types.FunctionType) -> Found | None:
+    """Its entry, which is made; None: there is no more place."""
+    known = found.get(id(function))
+    if known is not None and known.function is function:
+        return known
+    taken = _taken.get("", _DECLARED)
+    if taken >= _FUNCTIONS:
+        return None
+    _taken[""] = taken + 1
+    made = found[id(function)] = Found(function, taken)
+    return made
+
+
+_taken: dict[str, int] = {}
+
+
 def told() -> list[dict[str, Any]]:
-    """What is known of each function that the program has declared, for people."""
-    return [_told(function) for function in declared.cached_functions()]
+    """What is known of each function that the program has declared, or that was found, for people."""
+    return [*told_of_declared(), *told_of_found()]
 
 
-def _told(function: Any) -> dict[str, Any]:
+def told_of_declared() -> list[dict[str, Any]]:
+    return [
+        _told(function, vars(function)[declared.CACHED], is_found=False)
+        for function in declared.cached_functions()
+    ]
+
+
+def told_of_found() -> list[dict[str, Any]]:
+    return [
+        _told(function, one.number, is_found=True)
+        for one in found.values()
+        if (function := one.function) is not None and declared.CACHED not in vars(function)
+    ]
+
+
+def told_of(function: types.FunctionType) -> dict[str, Any]:
+    """Of a function that was found, but is in no lane."""
+    known = found.get(id(function))
+    number = known.number if known is not None and known.function is function else -1
+    return _told(function, number, is_found=True)
+
+
+def _told(function: Any, number: int, is_found: bool) -> dict[str, Any]:
     code = getattr(vars(function).get("__wrapped__"), "__code__", function.__code__)
-    number = vars(function)[declared.CACHED]
-    here = board if board is not None and Board.has_place(number) else None
+    has_place = number >= 0 and (is_found or Board.has_place(number))
+    here = board if has_place else None
     counts = (
         [0] * _COUNTS if here is None else [here.count(number, what) for what in range(_COUNTS)]
     )
@@ -91,6 +187,7 @@ def _told(function: Any) -> dict[str, Any]:
         "name": function.__qualname__,
         "file": code.co_filename,
         "line": code.co_firstlineno,
+        "found": is_found,
         "cached": kept,
         "why_not": why,
         "hits": counts[HITS],

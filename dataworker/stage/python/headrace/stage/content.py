@@ -5,6 +5,7 @@ No code of the program's runs for it: attributes are looked up as they are store
 libraries are named, with their version. A value whose content can't be told raises NotHashed.
 """
 
+import builtins
 import functools
 import sys
 import types
@@ -19,6 +20,7 @@ from ..process import generators
 from ..process.modules import namespace
 from . import code_reads
 from .code_reads import ATTRIBUTE, CELL, GLOBAL, ITEM_AT, LATER, Read, bound, parameters
+from .content_kinds import is_library, is_pythons
 from .content_values import ADD, ORIGINAL, NotHashed, NotYet, Values, code_digest, version_of
 from .functions import Replaced
 from .reach_parts import LRU, is_own_class, is_own_code, is_own_module
@@ -27,7 +29,7 @@ _MISSING: Any = object()
 _MOST_DEPTH, _MOST_VALUES = 60, 50_000
 _FEW = 16  # items of a container that are looked at for paths
 
-_MARKS = (ORIGINAL, CACHED, NEVER, "__headrace_pure__", "__annotations__")
+MARKS = (ORIGINAL, CACHED, NEVER, "__headrace_pure__", "__annotations__")
 
 # What a class has of Python's own, or for people.
 _OF_CLASSES = frozenset(
@@ -50,7 +52,11 @@ class Content(Values):
     """Of one call. One thread."""
 
     libraries: frozenset[str] = frozenset()  # whose settings are in it
+    atoms: list[Any] | None = None  # numbers and texts that were met; None: nobody asks
     _in_class = False
+
+    def process(self) -> None:
+        """What the call depends on of the process, beside settings of libraries."""
 
     def call(self, function: types.FunctionType, args: Any, named: dict[str, Any]) -> None:
         """All that the call depends on. Raises NotHashed."""
@@ -176,7 +182,7 @@ class Content(Values):
         self.value(function.__defaults__, f"a default of {name}")
         self.value(function.__kwdefaults__, f"a default of {name}")
         for attribute, held in vars(function).items():
-            if attribute not in _MARKS:
+            if attribute not in MARKS:
                 self.value(held, f"{name}.{attribute}")
         for imported in reads.imports:
             self._import(imported, name)
@@ -203,7 +209,9 @@ class Content(Values):
                 value = function.__globals__.get(read.name, _MISSING)
                 if value is _MISSING:  # Python's own, or not there yet
                     self.text(b"builtin", read.name)
-                    continue
+                    value = vars(builtins).get(read.name, _MISSING)
+                    if value is _MISSING or is_pythons(value):
+                        continue
             elif read.root == CELL:
                 try:
                     value = cells[read.name].cell_contents
@@ -214,7 +222,7 @@ class Content(Values):
                 continue  # whoever calls it depends on what it gives
             else:
                 value = given[read.name]
-                if not read.steps or not _has_attributes(value):
+                if not read.steps or not has_attributes(value):
                     whole.add(read.name)
                     continue
             self.text(b"read", read.name)
@@ -238,12 +246,12 @@ class Content(Values):
                     if is_own_module(value):
                         raise NotHashed(f"{what} is not there")
                     break
-                if not is_own_module(value) and _is_library(found):
+                if not is_own_module(value) and is_library(found):
                     self.library(b"of library", value.__name__, name)
                     if not isinstance(found, types.ModuleType):
                         return
             elif kind == ATTRIBUTE:
-                if not _has_attributes(value):
+                if not has_attributes(value):
                     break
                 held = object.__getattribute__(value, "__dict__")
                 of_class = _in_class(type(value), name)
@@ -320,13 +328,13 @@ class Content(Values):
     def _instance(self, value: Any, kind: Any, what: str) -> None:
         if generators.is_generator(value):
             raise NotHashed(f"{what} is a random generator")
-        if not _has_attributes(value):
+        if not has_attributes(value):
             raise NotHashed(f"{what} is of {kind.__module__}.{kind.__qualname__}")
         self.value(kind)
         self._mapping(object.__getattribute__(value, "__dict__"), dict, what)
 
 
-def _has_attributes(value: Any) -> bool:
+def has_attributes(value: Any) -> bool:
     """Whether an object is what its `__dict__` holds, and looks attributes up as objects do."""
     kind: Any = type(value)
     if kind in ADD or not is_simple(kind) or issubclass(kind, type):
@@ -360,21 +368,6 @@ def _item(value: Any, key: Any) -> Any:
     except IndexError:
         pass
     return _MISSING
-
-
-def _is_library(value: Any) -> bool:
-    """Code of a library, which is known by the name it has there."""
-    if isinstance(value, types.FunctionType):
-        return not is_own_code(value.__code__) and not value.__closure__
-    if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
-        return not is_own_code(value.__func__.__code__)
-    if isinstance(value, type):
-        return not is_own_class(value)
-    if isinstance(value, types.ModuleType):
-        return not is_own_module(value)
-    return (
-        callable(value) and not is_own_class(type(value)) and type(value) is not functools.partial
-    )
 
 
 def original_of(function: types.FunctionType) -> types.FunctionType:

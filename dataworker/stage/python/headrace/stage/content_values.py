@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..declared import ORIGINAL as ORIGINAL
 from ..process.modules import namespace
 from .content_memo import Memo
 
 _MOST_PATHS = 64
+_SHORT = 64  # characters
 _MOST_BYTES = 256 << 20  # of an array
 # Libraries that map files into memory: neither Python nor the kernel's counts tell of it (witness.py).
 _MAPPERS = ("torchvision.io", "safetensors", "pyarrow")
@@ -27,12 +29,12 @@ class NotHashed(Exception):
     """Says why the content of something can't be told."""
 
 
+class Refused(NotHashed):
+    """The same, of code: no call of it can be told."""
+
+
 class NotYet(NotHashed):
     """A later call may be told."""
-
-
-# Marks a function as a lane found it (true), and one whose code is a lane's now (false): cached_calls.py.
-ORIGINAL = "__headrace_original__"
 
 
 class Values:
@@ -65,7 +67,7 @@ class Values:
 
     def library(self, tag: bytes, module: str, name: str) -> None:
         """A function or class of a library, by its name."""
-        self.text(tag, f"{version_of(module)} {name}")
+        self._hash.update(_library_bytes(tag, module, name))
         if (module or "").startswith(_MAPPERS):
             self.maps = f"{module}.{name}"
 
@@ -73,6 +75,9 @@ class Values:
         self._hash.update(tag + b"%d:" % len(numbers) + struct.pack(f"<{len(numbers)}q", *numbers))
 
     def text(self, tag: bytes, text: str) -> None:
+        if len(text) < _SHORT:
+            self._hash.update(_text_bytes(tag, text))
+            return
         data = text.encode("utf-8", "surrogatepass")
         self._note(tag, len(data))
         self._hash.update(data)
@@ -166,6 +171,17 @@ class Values:
         palette = value.getpalette() if value.mode == "P" else None
         self.value(palette, what)
         self.value(value.info, f"{what}.info")
+
+
+@functools.lru_cache(maxsize=4096)
+def _text_bytes(tag: bytes, text: str) -> bytes:
+    data = text.encode("utf-8", "surrogatepass")
+    return tag + b"1:" + struct.pack("<q", len(data)) + data
+
+
+@functools.lru_cache(maxsize=4096)
+def _library_bytes(tag: bytes, module: str, name: str) -> bytes:
+    return _text_bytes(tag, f"{version_of(module)} {name}")
 
 
 def memory_at(place: int, size: int) -> Any:

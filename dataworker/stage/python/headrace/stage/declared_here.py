@@ -1,17 +1,23 @@
-"""What lanes, and the process that forks them, do with functions that the program has declared. Without any they
-load nothing for them."""
+"""What lanes, and the process that forks them, do with functions that the program has declared, and with those that
+are found. Without any they load nothing for them."""
 
+import sys
 from typing import Any
 
 from .. import declared
 
 
-def prepare(roots: list[Any]) -> None:
-    """Before lanes are forked. `roots`: the parts of the pipeline."""
+def prepare(roots: list[Any], finds: bool) -> None:
+    """Before lanes are forked. `roots`: the parts of the pipeline, the data set first; `finds`: functions that nobody
+    has declared are looked for."""
     if declared.cached_functions():
         from . import cached_calls
 
         cached_calls.prepare(roots)
+    if finds:
+        from . import found_calls
+
+        found_calls.prepare(roots[0])
 
 
 def serve(lane: int) -> None:
@@ -20,3 +26,17 @@ def serve(lane: int) -> None:
         from . import cached_calls
 
         cached_calls.enable(lane)
+    if (found := _found_calls()) is not None:
+        found.enable(lane)
+
+
+def as_without(error: Any) -> Any:
+    """An exception of the program's, as torch hands it on, without frames of ours in its text."""
+    if (found := _found_calls()) is not None and type(getattr(error, "exc_msg", None)) is str:
+        error.exc_msg = found.without_our_frames(error.exc_msg)
+    return error
+
+
+def _found_calls() -> Any:
+    """Where the process that forked this lane has looked for functions."""
+    return sys.modules.get(f"{__package__}.found_calls")

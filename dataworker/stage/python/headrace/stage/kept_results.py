@@ -36,8 +36,11 @@ class NotPacked(Exception):
 class Packed:
     """A result as bytes. `memory`: where its arrays lie."""
 
-    def __init__(self, value: Any) -> None:
-        """REQUIRES: the caller holds `value` by one variable, and passes it. Raises NotPacked."""
+    def __init__(self, value: Any, atoms: list[Any] | None = None) -> None:
+        """REQUIRES: the caller holds `value` by one variable, and passes it. `atoms`: numbers and texts that the
+        call was given (proven_content.py): where one of these is part of the result, it is this very object.
+        None: which object a number, a text or a tuple is does not matter. Raises NotPacked."""
+        self._atoms = None if atoms is None else {id(one): i for i, one in enumerate(atoms)}
         self.buffers: list[memoryview] = []
         self.memory: list[tuple[int, int]] = []
         self._seen: set[int] = set()
@@ -82,7 +85,13 @@ class Packed:
     def _spec(self, value: Any) -> Any:
         kind = type(value)
         if value is None or kind in (bool, int, float, complex, str, bytes):
-            return "p", value
+            return (
+                ("p", value)
+                if self._atoms is None
+                else self._atom(value, "atom" if self._depth else "single")
+            )
+        if self._atoms is not None and kind is tuple and id(value) in self._atoms:
+            return "w", self._atoms[id(value)]
         if self._depth > _MOST_DEPTH:
             raise NotPacked("it is too deep")
         if id(value) in self._seen and kind is not tuple:
@@ -95,12 +104,27 @@ class Packed:
         finally:
             self._depth -= 1
 
+    def _atom(self, value: Any, what: str) -> Any:
+        """A number or a text: which object it is can be told again."""
+        if value is None or type(value) is bool or _is_always_the_same(value):
+            return "p", value
+        assert self._atoms is not None
+        if (number := self._atoms.get(id(value))) is not None:
+            return "w", number
+        # One deeper than _only() calibrates: an argument of this, too.
+        count = sys.getrefcount(value)
+        if self.calibrates is not None:
+            self.calibrates.setdefault(what, count)
+        elif count > _COUNTS[what]:
+            raise NotPacked(f"somebody else holds a {type(value).__name__} of it")
+        return "p", value
+
     def _compound(self, value: Any, kind: type) -> Any:
         place = "item" if self._depth > 1 else "top"
         if kind is tuple:
             before = self._mutable
             items = [self._spec(value[i]) for i in range(len(value))]
-            if self._mutable > before:
+            if self._mutable > before or (self._atoms is not None and value):
                 self._only(place, value)
             return "tuple", items
         self._only(place, value)
@@ -110,7 +134,9 @@ class Packed:
         if kind is dict:
             if any(type(key) not in (str, int, float, bool, bytes, type(None)) for key in value):
                 raise NotPacked("it is a dict with other keys than text and numbers")
-            return "dict", [(key, self._spec(value[key])) for key in value]
+            if self._atoms is None:
+                return "dict", [(key, self._spec(value[key])) for key in value]
+            return "keyed", [(self._atom(key, "key"), self._spec(value[key])) for key in value]
         if issubclass(kind, np.generic) and kind.__module__ == "numpy" and kind is not np.void:
             if value.dtype.kind in "biufcSUMm":
                 return "s", value.dtype.str, value.tobytes()
@@ -227,8 +253,9 @@ class Entry:
             at += -(-size // _UNIT) * _UNIT
         return found
 
-    def value(self) -> Any:
-        """A new one."""
+    def value(self, atoms: list[Any] | None = None) -> Any:
+        """A new one. `atoms`: as Packed's, of the call that it is for. Raises IndexError if these are others."""
+        self._atoms: list[Any] = atoms or []
         self._buffers = self.buffers()
         return self._made(marshal.loads(self.spec_bytes))
 
@@ -236,6 +263,8 @@ class Entry:
         kind = spec[0]
         if kind == "p":
             return spec[1]
+        if kind == "w":
+            return self._atoms[spec[1]]
         if kind == "a":
             return self._array(spec)
         if kind == "T":
@@ -246,6 +275,8 @@ class Entry:
             return tuple([self._made(one) for one in spec[1]])
         if kind == "dict":
             return {key: self._made(one) for key, one in spec[1]}
+        if kind == "keyed":
+            return {self._made(key): self._made(one) for key, one in spec[1]}
         if kind == "s":
             return np.frombuffer(spec[2], np.dtype(spec[1]))[0]
         return self._picture(spec)
@@ -288,6 +319,16 @@ class Entry:
         return made
 
 
+def _is_always_the_same(value: Any) -> bool:
+    """Whether Python has one object of this value."""
+    kind = type(value)
+    if kind is int:
+        return bool(-5 <= value <= 256)
+    if kind is str:
+        return len(value) == 0 or (len(value) == 1 and value < "\u0100")
+    return kind is bytes and len(value) < 2
+
+
 def _u8(memory: Any) -> Any:
     return np.frombuffer(memory, np.uint8) if memoryview(memory).nbytes else np.empty(0, np.uint8)
 
@@ -300,6 +341,10 @@ def _calibrated() -> dict[str, int]:
     for make in makers:
         value: Any = make()
         Packed(value)
+        del value
+    for make in (lambda: {float("1.5"): float("2.5")}, lambda: float("1.5")):
+        value = make()
+        Packed(value, [])
         del value
     Packed.calibrates = None
     return counts

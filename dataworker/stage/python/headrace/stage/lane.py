@@ -335,7 +335,7 @@ class LanePort:
         if isinstance(data, _IterableDatasetStopIteration):
             made.ended, made.count, self._over = True, 0, True
         elif isinstance(data, ExceptionWrapper):
-            made.error = pickle_error(data)
+            made.error = pickle_error(declared_here.as_without(data))
         else:
             made.value, made.samples = data, samples
             if self._settings.iterable:

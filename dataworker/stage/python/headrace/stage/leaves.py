@@ -57,12 +57,15 @@ class Leaves:
         self._told = 0.0  # when the worker was last told of lookups
         self._hits = self._misses = 0  # not told yet
         self.active = False  # its worker keeps leaves
+        self.iteration = 0  # of this process
+        self.rests = False  # what is made now is a part of a result that is kept itself
 
     def begin(self, again: bool = False) -> None:
         """A batch is about to be made. `again`: the first of another iteration."""
         with self._lock:
             if again:
                 self._first, self._batch = False, 0
+                self.iteration += 1
                 self._hand_over()
             self._batch += 1
             door = self._door_now()
@@ -127,6 +130,7 @@ class Leaves:
         return (
             self._keeps
             and self._room > size
+            and not self.rests
             and leaf_cost.is_worth(seconds, size, self._first)
             and os.getpid() == self._pid
         )
@@ -138,7 +142,13 @@ class Leaves:
     @property
     def wants_whole(self) -> bool:
         """Whether a lane should make more than it needs now, since it will be needed again."""
-        return self._keeps and not self._first and self._room > 0 and os.getpid() == self._pid
+        may = self._keeps and not self._first and self._room > 0 and not self.rests
+        return may and os.getpid() == self._pid
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first iteration: nobody knows whether there will be another."""
+        return self._first
 
     @property
     def looks_for_pictures(self) -> bool:

@@ -29,6 +29,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..declared import ORIGINAL
 from ..process import generators
 from ..process.modules import namespace
 from .reach_parts import (
@@ -250,6 +251,7 @@ class _Look:
     def _in_callable(self, value: Any) -> tuple[Token, Any]:
         kind = type(value)
         if issubclass(kind, types.FunctionType):
+            value = _as_it_was(value)
             return Opaque(value.__code__), self._in_function(value)
         if issubclass(kind, types.MethodType):
             return Kind("method"), [
@@ -278,7 +280,8 @@ class _Look:
         for name, each in (function.__kwdefaults__ or {}).items():
             yield ("default ", name), each
         for name, each in list(function.__dict__.items()):
-            yield (".", name), each
+            if name != ORIGINAL:
+                yield (".", name), each
         names = names_in(code)
         variables = function.__globals__
         module = variables.get("__name__", "?")
@@ -336,6 +339,13 @@ class _Look:
             check = zlib.crc32(array[i * step : i * step + _BLOCK], check)
         place = value.data_ptr() if hasattr(value, "data_ptr") else value.ctypes.data
         return (*token, check, place)
+
+
+def _as_it_was(function: Any) -> Any:
+    """Of one that a lane serves from its cache: it may have its own code back at any time."""
+    if function.__dict__.get(ORIGINAL) is False:
+        return function.__dict__["__wrapped__"]
+    return function
 
 
 def _text(step: Step) -> str:

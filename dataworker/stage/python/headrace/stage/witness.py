@@ -46,7 +46,7 @@ class Witness:
 
     def __enter__(self) -> "Witness":
         _hook()
-        self._drawn = _generators()
+        self._drawn = generators()
         self._calls = _calls()
         _active.append(self)
         self._before = time.thread_time()
@@ -56,7 +56,7 @@ class Witness:
         self.seconds = time.thread_time() - self._before
         _active.remove(self)
         calls = _calls()
-        if not self.deed and _differ(self._drawn, _generators()):
+        if not self.deed and differ(self._drawn, generators()):
             self.deed = "draws random numbers"
         if self._calls is not None and calls is not None and not self.spoilt:
             reads, writes, size = (a - b for a, b in zip(calls, self._calls, strict=True))
@@ -129,7 +129,7 @@ def _is_ours() -> bool:
 
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_CALLS = "cached_calls.py"  # is above all declared functions
+_CALLS = "cached_calls.py", "found_calls.py"  # are above all functions that are served
 
 
 def read(paths: Iterable[str]) -> None:
@@ -181,7 +181,7 @@ def _unheard(path: str) -> Content | None:
         _deaf = before
 
 
-def _generators() -> tuple[Any, ...]:
+def generators() -> tuple[Any, ...]:
     """States of Python's generator, NumPy's and torch's. None for one that is not there, or that the program has
     put something else in the place of."""
 
@@ -201,7 +201,7 @@ def _generators() -> tuple[Any, ...]:
     return tuple(states)
 
 
-def _differ(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
+def differ(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
     """A library that was loaded meanwhile has drawn nothing of the program's."""
     return any(a is not None and a != b for a, b in zip(before, after, strict=True))
 
