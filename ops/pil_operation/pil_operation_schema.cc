@@ -41,15 +41,19 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 }  // namespace
 
 void RegisterSchemaPilOperation(SchemaRegistry& registry) {
-  registry.Add({.name = "pil_operation",
-                .doc = "One operation of PIL's ImageOps or ImageEnhance.",
-                .args = {{"operation", ArgType::kText, std::nullopt,
-                          "autocontrast, equalize, brightness, color, contrast or sharpness", true},
-                         {"factor", ArgType::kNumber, std::nullopt, "of the last four"}},
-                .classes = {"PIL.ImageOps.autocontrast", "PIL.ImageOps.equalize",
-                            "PIL.ImageEnhance.Brightness", "PIL.ImageEnhance.Color",
-                            "PIL.ImageEnhance.Contrast", "PIL.ImageEnhance.Sharpness"}},
-               Make);
+  registry.Add(
+      {.name = "pil_operation",
+       .doc = "One operation of PIL's ImageOps or ImageEnhance.",
+       .args = {ArgSpec{"operation", ArgType::kText, std::nullopt,
+                        "autocontrast, equalize, brightness, color, contrast or sharpness", true}
+                    .OneOf({"autocontrast", "equalize", "brightness", "color", "contrast",
+                            "sharpness"}),
+                ArgSpec{"factor", ArgType::kNumber, std::nullopt, "of the last four"}.In(-1e6,
+                                                                                         1e6)},
+       .classes = {"PIL.ImageOps.autocontrast", "PIL.ImageOps.equalize",
+                   "PIL.ImageEnhance.Brightness", "PIL.ImageEnhance.Color",
+                   "PIL.ImageEnhance.Contrast", "PIL.ImageEnhance.Sharpness"}},
+      Make);
 }
 
 }  // namespace headrace::ops
