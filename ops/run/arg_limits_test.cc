@@ -127,7 +127,7 @@ const Example& ExampleOf(const std::map<std::string, Example>& examples, const s
 // The same of a tensor of uint8, with the bits that are made natively.
 Example OnTensor(const OpSpec& spec, Example example) {
   example.before.push_back(MakeNode("pil_to_tensor"));
-  for (const char* known : {"tensors", "tensor_grids"}) {
+  for (const char* known : {"antialias", "tensors", "tensor_grids"}) {
     const bool has = std::ranges::find(spec.args, known, &ArgSpec::name) != spec.args.end();
     if (has) example.args.emplace(known, std::int64_t{1});
   }

@@ -31,7 +31,15 @@ separate_arguments(flags UNIX_COMMAND "${flags}")
 separate_arguments(link_flags UNIX_COMMAND "${LINK_FLAGS}")
 run(${COMPILER} -std=c++20 ${EXAMPLE}/main.cc -o ${WORK}/by_pkg_config ${flags} ${link_flags})
 # A program that composes a plan, against installed headers and the shared library alone.
-run(${COMPILER} -std=c++20 ${CMAKE_CURRENT_LIST_DIR}/build_plan.cc -o ${WORK}/build_plan ${flags} ${link_flags})
+file(WRITE ${WORK}/shared/CMakeLists.txt "cmake_minimum_required(VERSION 3.22)
+project(of_shared LANGUAGES CXX)
+find_package(headrace REQUIRED)
+add_executable(build_plan ${CMAKE_CURRENT_LIST_DIR}/build_plan.cc)
+target_link_libraries(build_plan PRIVATE headrace::shared)
+")
+run(${CMAKE_COMMAND} -S ${WORK}/shared -B ${WORK}/shared/build -G Ninja -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix "-DCMAKE_EXE_LINKER_FLAGS=${LINK_FLAGS}")
+run(${CMAKE_COMMAND} --build ${WORK}/shared/build)
 # The shared library shows what the headers declare, and nothing of the parts below.
 file(GLOB library ${WORK}/prefix/lib*/libheadrace.so.?.?.? ${WORK}/prefix/lib/*/libheadrace.so.?.?.?)
 execute_process(COMMAND nm -DC --defined-only ${library} OUTPUT_VARIABLE shown COMMAND_ERROR_IS_FATAL ANY)
@@ -65,7 +73,7 @@ file(WRITE ${WORK}/plan.json [=[
  "calls": [["Then", "decode", {}], ["Then", "center_crop", {"size": 8}], ["Field"], ["LabelField"]]}
 ]=])
 execute_process(
-  COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${folder} ${WORK}/build_plan
+  COMMAND ${WORK}/shared/build/build_plan
   WORKING_DIRECTORY ${WORK} INPUT_FILE ${WORK}/plan.json OUTPUT_VARIABLE plan COMMAND_ERROR_IS_FATAL ANY)
 if(NOT plan MATCHES "center_crop" OR NOT plan MATCHES "local_dir")
   message(FATAL_ERROR "the plan is ${plan}")
