@@ -10,11 +10,16 @@
 namespace headrace::coordinator {
 namespace {
 
-// Whether something of the job has looked into the worker's cache.
-bool Looks(const Worker& worker, JobId job) {
-  return std::ranges::any_of(worker.last.usage, [&](const wire::JobUsage& usage) {
-    return usage.job == job && usage.cache_hits + usage.cache_misses > 0;
-  });
+// Samples of a job that a worker makes before it is known whether the job looks into its cache. Lanes tell
+// of lookups at their second batch.
+constexpr std::uint64_t kFirstSamples = 4096;
+
+// Whether something of the job looks into the worker's cache, or may be about to.
+bool Looks(const Worker& worker, const Job& job) {
+  if (job.sessions.empty()) return false;
+  const auto usage = std::ranges::find(worker.last.usage, job.spec.job, &wire::JobUsage::job);
+  if (usage == worker.last.usage.end()) return true;
+  return usage->cache_hits + usage->cache_misses > 0 || usage->samples < kFirstSamples;
 }
 
 const Tenant& TenantNamed(std::span<const Tenant> tenants, std::string_view name) {
@@ -39,7 +44,7 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants, const
       at->second -= static_cast<double>(grant.cache_bytes);
       tenant_left[&TenantNamed(tenants, job->spec.tenant)] -=
           static_cast<double>(grant.cache_bytes);
-      if (CachedSession({&job, 1}) == nullptr && Looks(worker, each.job)) {
+      if (CachedSession({&job, 1}) == nullptr && Looks(worker, *job)) {
         wanting[id].emplace_back(&grant, job);
       }
     }

@@ -10,7 +10,8 @@
 namespace headrace::coordinator {
 
 // Gives what the policy leaves of the workers' caches to jobs that it plans no cache for: they read no data
-// set that is known, but their stages look for objects there (headrace.fs). They have equal parts of what
+// set that is known, but their stages look there, for objects (headrace.fs) and for what lanes have read. A
+// new job has room before it has looked, so that its first epoch is kept. They have equal parts of what
 // is left on each worker that they lease, within their own bounds and their tenants' quotas. `tenants`: the
 // first is that of jobs whose tenant is none of them. `kept`: what is no room. In each plan the policy's
 // grants come first, so this room goes when a data set wants it.

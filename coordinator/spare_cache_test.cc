@@ -39,6 +39,11 @@ class SpareCacheTest : public ClusterPlannerTest {
 TEST_F(SpareCacheTest, AJobWhoseStagesLookForObjectsHasWhatIsLeft) {
   const WorkerId worker = Worker(1, "pool", 1'000'000'000);
   const JobId job = JobOf(wire::kNoCacheBound);
+  EXPECT_EQ(Granted(job, worker), 1'000'000'000U) << "it may be about to look";
+  wire::JobUsage blind;
+  blind.job = job;
+  blind.samples = 5000;
+  Report(worker, {blind});
   EXPECT_EQ(Granted(job, worker), 0U) << "nothing of it looks for anything";
   Report(worker, {Looked(job)});
   EXPECT_EQ(Granted(job, worker), 1'000'000'000U);

@@ -2,6 +2,7 @@
 
 #include "ops/core/op_registry.h"
 #include "ops/vision/image_kernel.h"
+#include "ops/vision/pil/box_blur.h"
 #include "ops/vision/pil/enhance.h"
 #include "ops/vision/pil/image_ops.h"
 #include "ops/vision/pil/sharpness.h"
@@ -27,7 +28,7 @@ class PilOperationKernel final : public ImageKernel {
   Status Run(const Image& in, Params /*params*/, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
     Work work(in.Part(in.held), memory, context.scratch(0));
-    Apply(work);
+    Apply(work, context.scratch(1));
     out->data = work.image().data;
     out->row_stride = work.image().row_stride;
     out->pixel_stride = work.image().pixel_stride;
@@ -35,7 +36,7 @@ class PilOperationKernel final : public ImageKernel {
   }
 
  private:
-  void Apply(Work& work) const {
+  void Apply(Work& work, ScratchBuffer& lines) const {
     const float factor = options_.factor;
     switch (options_.operation) {
       case Operation::kAutoContrast:
@@ -51,6 +52,9 @@ class PilOperationKernel final : public ImageKernel {
       case Operation::kSharpness:
         return work.Replace(
             [&](std::uint8_t* pixels) { AdjustSharpness(work.image(), factor, pixels); });
+      case Operation::kGaussianBlur:
+        return work.Replace(
+            [&](std::uint8_t* pixels) { PilGaussianBlur(work.image(), factor, lines, pixels); });
     }
   }
 

@@ -6,7 +6,7 @@
 
 namespace headrace::ops {
 
-// One of PIL's ImageOps or ImageEnhance that looks at more than one value.
+// One of PIL's ImageOps, ImageEnhance or ImageFilter that looks at more than one value.
 class PilOperationSchema final : public ImageSchema {
  public:
   enum class Operation : std::uint8_t {
@@ -15,11 +15,12 @@ class PilOperationSchema final : public ImageSchema {
     kBrightness,
     kColor,
     kContrast,
-    kSharpness
+    kSharpness,
+    kGaussianBlur
   };
   struct Options {
     Operation operation = Operation::kAutoContrast;
-    float factor = 1;  // of the last four
+    float factor = 1;  // of the last five; of a blur its radius
   };
 
   explicit PilOperationSchema(const Options& options) : options_(options) {}

@@ -44,6 +44,14 @@ TEST(PilOperation, SharpnessSeesNeighboursOutsideOfACrop) {
       ElementsAre(8));
 }
 
+TEST(PilOperation, ABlurSeesAllOfTheImageInFrontOfACrop) {
+  const Node crop = MakeNode("center_crop", {{"size", std::int64_t{1}}});
+  EXPECT_THAT(
+      RunPixels({By("gaussian_blur", 1), crop}, GraySpec(3, 3), {0, 0, 0, 0, 255, 0, 0, 0, 0})
+          .values,
+      ElementsAre(44));
+}
+
 TEST(PilOperation, ValuesThatDoNotFitAreRefused) {
   const auto code = [](const Node& node) { return CompileRgb({node}).status().code(); };
   EXPECT_EQ(code(By("equalize")), Code::kOk);
@@ -52,6 +60,11 @@ TEST(PilOperation, ValuesThatDoNotFitAreRefused) {
   EXPECT_EQ(code(By("color", 1e7)), Code::kUnsupported);
   EXPECT_EQ(code(By("color", std::numeric_limits<double>::quiet_NaN())), Code::kUnsupported);
   EXPECT_EQ(code(By("posterize", 2)), Code::kUnsupported);
+  EXPECT_EQ(code(By("gaussian_blur", 1)), Code::kOk);
+  EXPECT_EQ(code(By("gaussian_blur", 0)), Code::kUnsupported);
+  EXPECT_EQ(code(By("gaussian_blur", -1)), Code::kUnsupported);
+  EXPECT_EQ(code(By("gaussian_blur", 1001)), Code::kUnsupported);
+  EXPECT_EQ(code(By("gaussian_blur")), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ from ..native.batch_form import BatchForm, tensors_of
 from ..native.plan import Field, Node, Plan
 from ..native.structure import Structure, fields_in
 from ..native.targets import Targets, Unknown, same_value
+from ..records import dataclass
 from ..service import service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle

@@ -1,7 +1,8 @@
 """What a reference is asked, and what it answers: reference.py says what it is for."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from ..records import dataclass
 
 
 @dataclass(frozen=True)

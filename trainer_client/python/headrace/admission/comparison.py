@@ -13,7 +13,6 @@ count of draws, so the samples compared are the batch's first ones; with rng "sa
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..capture import Captured, NativePlan
 from ..errors import SamplesDiffer
 from ..native import binding
 from ..native.targets import same_value
+from ..records import dataclass
 from ..service import options
 from ..service.report import LoaderReport, say
 from . import admission

@@ -1,6 +1,5 @@
 """What can be done with a loader: its plan as operators, as code, or nothing, and why not more."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..native.batch_form import BatchForm, batch_of, copies_of, tensors_of
@@ -8,6 +7,7 @@ from ..native.plan import Plan, PythonStage, labels_in
 from ..native.structure import Structure
 from ..native.structure import batch_of as collated
 from ..native.targets import Targets, Unknown, stacked
+from ..records import dataclass
 from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code

@@ -1,6 +1,6 @@
 """The nodes and fields of a data set's transform: one chain, or a graph of views."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ..native.batch_form import BatchForm, Rows
@@ -11,6 +11,7 @@ from ..native.plan import PURE, Field, Node, NotNative, labels_in
 from ..native.structure import Structure, fields_of, plain
 from ..native.targets import Targets
 from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
+from ..records import dataclass
 from .batches import form_of, rank_of_value, rows_of_value, rows_to_copy
 from .datasets import Rows as SourceRows
 from .datasets import decode_nodes

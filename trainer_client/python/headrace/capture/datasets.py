@@ -4,7 +4,7 @@ import operator
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..native.joint import INDEX
 from ..native.opencv import Call
 from ..native.plan import SOURCE, Field, Leaf, Node, NotNative
 from ..native.structure import Structure
+from ..records import dataclass
 from .array_leaf import array_of, leaf_of_tensors, leaf_of_windows
 from .fingerprint import Fingerprint
 from .items import TORCHVISION, Items, Picture, items_of, reader_of

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 from torch.utils.data import BatchSampler
@@ -19,6 +18,7 @@ from ..loader import seam
 from ..native import collate, transforms
 from ..native.collate import name_of
 from ..native.plan import NATIVE, PURE, PYTHON, RANDOM, STATEFUL, Node
+from ..records import dataclass
 from ..serve.position import sampler_of
 from ..service import options
 from ..service.report import LoaderReport

@@ -2,9 +2,10 @@
 
 import json
 import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
+from ..records import dataclass
 from ..service.report import rank
 from ..version import __version__
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,6 +11,7 @@ from ..admission import samples
 from ..admission.difference import Difference, difference
 from ..capture import Captured, NativePlan, Served, StaysLocal
 from ..native import binding
+from ..records import dataclass
 
 STOCK, BY_HAND = "stock", "dataset[key] under the same seeds"
 

@@ -15,10 +15,10 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ..errors import HeadraceError
+from ..records import dataclass
 
 _VARIABLE = "HEADRACE_INSPECT"
 _INTERRUPTED = 130

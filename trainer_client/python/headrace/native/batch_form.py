@@ -8,12 +8,13 @@ is (Each(list, 0), Numbers(1)).
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 from torch.utils.dlpack import from_dlpack
 
+from ..records import dataclass
 from . import padding
 from .structure import Structure, fields_of, sample_of
 

@@ -5,11 +5,12 @@ Source: torchvision/transforms/v2/_transform.py, and the kernels of v2/functiona
 """
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from ..records import dataclass
 from .collate import name_of
 from .gates import GATES, gate_of
 from .kinds import MODULES, check_unaltered, kind_of

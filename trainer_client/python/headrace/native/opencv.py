@@ -7,10 +7,10 @@ admission makes drawn pictures both ways (admission/opencv_trials.py).
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import BuiltinFunctionType
 from typing import Any
 
+from ..records import dataclass
 from .plan import Node, NotNative
 
 # Limits that OpenCV has been told to keep, with errors of its own.

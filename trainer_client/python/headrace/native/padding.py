@@ -12,12 +12,14 @@ The calls are the program's own, one by one, on samples that were made natively.
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import torch
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
+
+from ..records import dataclass
 
 # Numbers of a batch, and of a sample whose turn it is.
 

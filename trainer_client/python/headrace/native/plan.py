@@ -1,9 +1,11 @@
 """The preprocessing graph as plain data: base/graph.h in Python, with content in place."""
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import Any
 
 import torch
+
+from ..records import dataclass
 
 SOURCE = -1  # in a node's inputs: the sample's source, of which the first node always is
 PURE, RANDOM, STATEFUL = "pure", "random", "stateful"

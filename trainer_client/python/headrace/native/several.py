@@ -1,9 +1,9 @@
 """A transform that makes several pictures of one: each of them is a step of its own."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ..records import dataclass
 from .collate import name_of
 from .kinds import kind_of
 from .plan import Node, NotNative

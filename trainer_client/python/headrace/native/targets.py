@@ -13,12 +13,14 @@ is a step BoundingBoxes, and a step that flips the boxes where the picture was f
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import default_collate
+
+from ..records import dataclass
 
 # The values that are there before the first step.
 ROW, HEIGHT, WIDTH = 0, 1, 2

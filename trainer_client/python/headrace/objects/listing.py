@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import unescape
 from typing import Any
 from urllib.parse import quote, unquote
 from xml.parsers import expat
 
+from ..records import dataclass
 from .names import PackedNames
 from .order import ordered
 from .store import Store

@@ -1,11 +1,12 @@
 """Where objects lie, and this process's reader of them."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..native import binding
 from ..process import object_reads
+from ..records import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ with its memory measured. Pure. What can't be told here is told when the sample 
 batch (trainer_client/session/bad_samples.h).
 """
 
-from dataclasses import dataclass
+from ..records import dataclass
 
 _LEAST_BYTES = 64 << 20  # a sample that takes less ends no worker by its memory
 _TIMES = 4  # as much as any other sample of the batch takes

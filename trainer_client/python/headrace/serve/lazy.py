@@ -9,7 +9,6 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..capture import NativePlan
 from ..capture.live import Live, Stamps
 from ..errors import HeadraceError
 from ..native import binding
+from ..records import dataclass
 from ..service import service
 from ..service.report import say
 from . import stays as local

@@ -6,9 +6,9 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..errors import OptionError
+from ..records import dataclass
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)

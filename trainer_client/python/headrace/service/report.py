@@ -9,11 +9,12 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..native import binding
 from ..process.output import tell
+from ..records import dataclass
 from ..stage import call_board
 from ..version import __version__
 from . import options

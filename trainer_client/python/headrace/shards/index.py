@@ -4,7 +4,7 @@ import copy
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ..objects.names import PackedNames
+from ..records import dataclass
 
 Array = np.ndarray[Any, Any]
 

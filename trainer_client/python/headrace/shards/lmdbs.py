@@ -3,7 +3,7 @@
 import array
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import HeadraceError
 from ..objects.names import PackedNames
+from ..records import dataclass
 from .index import Part
 from .mapped import mappings, place_of
 from .named import by_folder, called

@@ -1,8 +1,9 @@
 """Which file memory of this process was mapped from: a library's own arrays tell where a file has them."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from ..records import dataclass
 
 
 @dataclass

@@ -4,7 +4,6 @@ import glob
 import os
 import stat
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Any, Protocol
@@ -13,6 +12,7 @@ from ..errors import HeadraceError
 from ..objects.listing import pages
 from ..objects.store import Store, lists
 from ..process.file_version import settled, version_of
+from ..records import dataclass
 from .naming import plain_start
 
 # A FIFO in the place of a file is an error, not a wait.

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import HeadraceError
 from ..objects.order import EXTENSIONS
+from ..records import dataclass
 from .index import Array, Part
 
 IMAGES = ";".join(one[1:] for one in EXTENSIONS)

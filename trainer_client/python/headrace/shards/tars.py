@@ -1,9 +1,9 @@
 """Tars in WebDataset's layout."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..native import binding
+from ..records import dataclass
 from .index import Part
 from .listing import scanned
 from .places import Reader

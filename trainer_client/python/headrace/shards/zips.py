@@ -1,12 +1,13 @@
 """Zips of images, as torchvision's ImageFolder of the unpacked zip."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..native import binding
 from ..objects.names import PackedNames
+from ..records import dataclass
 from .index import Part
 from .listing import scanned
 from .named import by_folder, called

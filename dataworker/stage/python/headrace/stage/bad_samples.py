@@ -15,12 +15,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from ..errors import SampleDeadline
 from ..process.bad_log import BadLog
+from ..records import dataclass
 
 WAYS = ("raise", "skip", "substitute")
 TRIES = 8  # substitutes that are tried for one sample

@@ -7,7 +7,7 @@ from typing import Any
 from PIL import Image, JpegImagePlugin
 
 from . import leaf_pictures, leaf_streams, leaves, render
-from .pictures import FilePicture, Picture
+from .pictures import FilePicture, MadePicture, Picture
 from .redo import Redo, is_damaged
 from .render import ImageMaker, Source
 from .steps import (
@@ -15,6 +15,7 @@ from .steps import (
     FLIPS,
     Step,
     affine_step,
+    blur_step,
     corners_of,
     enhance_step,
     point_step,
@@ -39,11 +40,16 @@ def made_by(maker: ImageMaker) -> None:
 
 
 def is_on() -> bool:
-    """Whether a batch is made that can be made again."""
+    """Whether native forms stand for PIL's now."""
     return _current is not None and _current.on
 
 
-def _maker() -> ImageMaker:
+def decodes() -> bool:
+    """Whether they do for files, too: the batch at hand can be made again."""
+    return _current is not None and _current.takes("decode")
+
+
+def maker() -> ImageMaker:
     assert _current is not None
     return _current
 
@@ -72,7 +78,7 @@ class DeferredImage(Image.Image):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        pixels = self._picture.pixels(_maker())
+        pixels = self._picture.pixels(maker())
         if pixels is None:
             self._become_plain()
             return self.__array_interface__
@@ -87,14 +93,14 @@ class DeferredImage(Image.Image):
         if not isinstance(picture, FilePicture) or not picture.is_whole_file:
             return None
         source = picture.source
-        return None if _maker().comes_again or source.begins_whole() else source
+        return None if maker().comes_again or source.begins_whole() else source
 
     def tensor(self, by_hand: Callable[..., Any]) -> Any:
         """Does what by_hand does, which is F.to_tensor. None: by_hand must do it."""
-        return self._picture.tensor(_maker(), by_hand)
+        return self._picture.tensor(maker(), by_hand)
 
     def copy(self) -> Image.Image:
-        return _deferred(self, self._picture)
+        return showing(self, self._picture)
 
     __copy__ = copy
 
@@ -107,7 +113,7 @@ class DeferredImage(Image.Image):
         if box is None or tuple(box) == (0, 0, *self.size):
             return self.copy()
         corners = corners_of(box)
-        if corners is None or not _maker().takes("crop"):
+        if corners is None or not maker().takes("crop"):
             return super().crop(box)
         left, top, right, bottom = corners
         return self._with(Step("crop", corners), (right - left, bottom - top))
@@ -119,7 +125,7 @@ class DeferredImage(Image.Image):
         kind = Image.Resampling.BICUBIC if resample is None else resample
         known = isinstance(kind, int) and kind in range(len(FILTERS))
         plain = known and box is None and reducing_gap is None
-        if wanted is None or not plain or not _maker().takes("resize"):
+        if wanted is None or not plain or not maker().takes("resize"):
             return super().resize(size, resample, box, reducing_gap)
         if wanted == self.size:
             return self.copy()
@@ -127,7 +133,7 @@ class DeferredImage(Image.Image):
 
     def transpose(self, method: Any) -> Image.Image:
         known = isinstance(method, int) and method in range(len(FLIPS))
-        if not known or not _maker().takes("flip"):
+        if not known or not maker().takes("flip"):
             return super().transpose(method)
         return self._with(Step("flip", int(method)), self.size)
 
@@ -140,14 +146,14 @@ class DeferredImage(Image.Image):
         fill: Any = 1,
         fillcolor: Any = None,
     ) -> Image.Image:
-        if two_sides(size) == self.size and _maker().takes("affine"):
+        if two_sides(size) == self.size and maker().takes("affine"):
             step = affine_step(method, data, resample, fillcolor)
             if step is not None:
                 return self._with(step, self.size)
         return super().transform(size, method, data, resample, fill, fillcolor)
 
     def point(self, lut: Any, mode: Any = None) -> Image.Image:
-        if mode is None and _maker().takes("point"):
+        if mode is None and maker().takes("point"):
             if callable(lut) and not isinstance(lut, Image.ImagePointHandler):
                 lut = [lut(value) for value in range(256)] * 3  # as PIL calls it
             step = point_step(lut)
@@ -155,13 +161,17 @@ class DeferredImage(Image.Image):
                 return self._with(step, self.size)
         return super().point(lut, mode)
 
+    def filter(self, filter: Any) -> Image.Image:
+        step = blur_step(filter) if maker().takes("gaussian_blur") else None
+        return super().filter(filter) if step is None else self._with(step, self.size)
+
     def edited(self, op: str) -> Image.Image | None:
         """After a step that has no argument; None: PIL must do it."""
-        return self._with(Step(op, None), self.size) if _maker().takes(op) else None
+        return self._with(Step(op, None), self.size) if maker().takes(op) else None
 
     def degenerate(self, op: str) -> Image.Image | None:
         """What an enhancement blends this image with; None: PIL must make it."""
-        if not _maker().takes(op) or "transparency" in self.info:
+        if not maker().takes(op) or "transparency" in self.info:
             return None
         made = self._with(Step(op, 0.0), self.size)  # PIL copies it where the factor is 0
         made._picture.degenerate_of = op, self._picture
@@ -174,9 +184,9 @@ class DeferredImage(Image.Image):
         is another one."""
         op, picture = self._picture.degenerate_of or ("", None)
         step = enhance_step(op, factor)
-        if picture is not image._picture or step is None or not _maker().takes(op):
+        if picture is not image._picture or step is None or not maker().takes(op):
             return None
-        return _deferred(self, image._picture.then(step, image.size))
+        return showing(self, image._picture.then(step, image.size))
 
     def __eq__(self, other: object) -> bool:
         self._become_plain()
@@ -191,10 +201,10 @@ class DeferredImage(Image.Image):
         return self.__reduce_ex__(protocol)
 
     def _with(self, step: Step, size: tuple[int, int]) -> "DeferredImage":
-        return _deferred(self, self._picture.then(step, size))
+        return showing(self, self._picture.then(step, size))
 
     def _become_plain(self) -> None:
-        self.im = self._picture.image(_maker()).im
+        self.im = self._picture.image(maker()).im
 
 
 class LoadedImage(JpegImagePlugin.JpegImageFile):
@@ -241,7 +251,7 @@ class LoadedImage(JpegImagePlugin.JpegImageFile):
         try:
             LOAD(self)
         except Exception:
-            if _maker().on:
+            if maker().on:
                 raise Redo(file) from None
             raise
 
@@ -272,10 +282,23 @@ for _ours, _theirs in (
         setattr(_ours, _name, getattr(_theirs, _name))
 
 
-def _deferred(like: Image.Image, picture: Picture) -> DeferredImage:
+def of_array(pixels: Any, info: dict[str, Any]) -> DeferredImage:
+    """One that shows uint8 [H, W, 3], which nobody else writes to."""
+    image = _of_picture(MadePicture(pixels))
+    image.info = dict[Any, Any](info)
+    return image
+
+
+def _of_picture(picture: Picture) -> DeferredImage:
     image = DeferredImage()
     image._picture = picture
     image._mode, image._size = "RGB", picture.size
+    return image
+
+
+def showing(like: Image.Image, picture: Picture) -> DeferredImage:
+    """A picture that is as `like` but for its pixels."""
+    image = _of_picture(picture)
     copy_info = getattr(like, "_copy_info", like.info.copy)  # PIL 13 copies lists in it too
     image.info = copy_info()
     return image
@@ -283,8 +306,8 @@ def _deferred(like: Image.Image, picture: Picture) -> DeferredImage:
 
 def defer(opened: Any) -> DeferredImage | None:
     """The pixels of a file that PIL has opened and not yet decoded, as RGB."""
-    if type(opened) is LoadedImage and _maker().takes("decode"):
-        return _deferred(opened, FilePicture(opened._source, (), opened.size))
+    if type(opened) is LoadedImage and maker().takes("decode"):
+        return showing(opened, FilePicture(opened._source, (), opened.size))
     source = source_of(opened)
     if source is None:
         return None
@@ -292,7 +315,7 @@ def defer(opened: Any) -> DeferredImage | None:
     if opened._exclusive_fp:
         opened.fp.close()
     opened.fp = io.BytesIO(source.file)
-    return _deferred(opened, FilePicture(source, (), opened.size))
+    return showing(opened, FilePicture(source, (), opened.size))
 
 
 def _wanted(stream: Any) -> leaf_streams.Wanted | None:
@@ -318,7 +341,7 @@ def source_of(opened: Any) -> Source | None:
     """Of the file of an image that PIL has opened and not yet decoded, if it can be deferred."""
     if (
         type(opened) is not JpegImagePlugin.JpegImageFile
-        or not _maker().takes("decode")
+        or not maker().takes("decode")
         or not _untouched(opened)
     ):
         return None

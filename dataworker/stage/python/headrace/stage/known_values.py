@@ -3,8 +3,9 @@
 import enum
 import sys
 import types
-from dataclasses import dataclass
 from typing import Any
+
+from ..records import dataclass
 
 _MISSING = object()
 # What refers to a frame's variables while a Scope asks: the frame, the Scope, the call that counts.

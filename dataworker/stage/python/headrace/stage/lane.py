@@ -11,11 +11,11 @@ import queue
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 from ..process import fork_hooks, sockets
 from ..process.output import muted
+from ..records import dataclass
 from . import bad_samples, declared_here, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_images import keep_pictures, native_images, opened_pictures
@@ -278,7 +278,7 @@ class LanePort:
         moved = bool(state) and state != self._told
         if moved:
             set_state(state, self._roots)
-        if self._images is not None:
+        if self.may_defer:
             self._past.append(request.packed(with_state=moved))
         index = request.asked(self._settings.auto_collation)
         if not request.seeds:
@@ -301,10 +301,11 @@ class LanePort:
             leaves.possible = True
             declared_here.serve(self._lane)
         if "PIL.Image" in sys.modules:
-            if self.may_defer:
+            made = None if lessons is None else lessons.kit
+            if self.may_defer or made is not None:
                 intact = lessons is not None and lessons.intact and not self._ran_before
-                made = None if lessons is None else lessons.kit
-                self._images, self._kit = native_images(self._settings.by_pil, made, intact)
+                by_pil, defers = self._settings.by_pil, self.may_defer
+                self._images, self._kit = native_images(by_pil, made, intact, defers)
             self._opened = opened_pictures()
             if self._settings.leaves:
                 keep_pictures()

@@ -5,15 +5,21 @@ from collections.abc import Callable
 from typing import Any
 
 
-def native_images(by_pil: tuple[str, ...], made: Any, intact: bool) -> tuple[Any, Any]:
+def native_images(
+    by_pil: tuple[str, ...], made: Any, intact: bool, defers: bool
+) -> tuple[Any, Any]:
     """The module of deferred images, switched on, and its kit, where this process has PIL as it is
-    installed; else nothing. `made`, `intact`: as images.enable's."""
+    installed; else nothing. `made`, `intact`: as images.enable's. `defers`: also pictures of files,
+    which may be damaged."""
     try:
         from . import images
     except ImportError:
         return None, None
     kit = images.enable(list(by_pil), made, intact)
-    return (None, None) if kit is None else (images, kit)
+    if kit is None:
+        return None, None
+    kit.maker.decodes = defers
+    return images, kit
 
 
 def opened_pictures() -> Callable[[], bool]:

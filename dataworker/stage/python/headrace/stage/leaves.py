@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 _COLUMNS = ROW.size // 8
 _NUMBER = 8  # the column of an entry's segment
-_ASKS_AGAIN = 0.5  # seconds; a job that has looked for leaves is given room a second or two later
+_ASKS_AGAIN = 0.5  # seconds; who was given no room may have some a second or two later
 
 
 class Leaves:

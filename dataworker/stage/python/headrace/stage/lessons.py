@@ -70,7 +70,8 @@ class Lessons:
         self.opens_pictures = any(opened for _, opened, _, _ in pages)
         for _, _, _, found_out in pages:
             merge(self._found_out, found_out)
-        if self.opens_pictures and "PIL.Image" in sys.modules:
+        made = self._found_out.get("runs") or self._found_out.get("steps")
+        if (self.opens_pictures or made) and "PIL.Image" in sys.modules:
             self._prepare(roots, by_pil, set().union(*(compiled for _, _, compiled, _ in pages)))
 
     def _prepare(

@@ -45,6 +45,11 @@ class Picture:
 
     def tensor(self, maker: ImageMaker, by_hand: Callable[..., Any]) -> Any:
         """float32 [3, H, W] as by_hand, which is F.to_tensor; None: it must do it."""
+        if self.is_made:
+            return maker.edited_tensor(self._array, (), by_hand)
+        return self._unmade_tensor(maker, by_hand)
+
+    def _unmade_tensor(self, maker: ImageMaker, by_hand: Callable[..., Any]) -> Any:
         raise NotImplementedError
 
     def _made(self, maker: ImageMaker) -> Any:
@@ -52,6 +57,16 @@ class Picture:
 
     def _by_pil(self, maker: ImageMaker) -> Image.Image:
         raise NotImplementedError
+
+
+class MadePicture(Picture):
+    """Pixels that are there."""
+
+    def __init__(self, pixels: Any) -> None:
+        """`pixels`: uint8 [H, W, 3], which nobody writes to any more."""
+        height, width, _ = pixels.shape
+        super().__init__((width, height))
+        self._array = pixels
 
 
 class FilePicture(Picture):
@@ -71,8 +86,8 @@ class FilePicture(Picture):
             return super().then(step, size)
         return FilePicture(self.source, (*self._steps, step), size)
 
-    def tensor(self, maker: ImageMaker, by_hand: Callable[..., Any]) -> Any:
-        return None if self.is_made else maker.tensor(self.source, self._steps, by_hand)
+    def _unmade_tensor(self, maker: ImageMaker, by_hand: Callable[..., Any]) -> Any:
+        return maker.tensor(self.source, self._steps, by_hand)
 
     def _made(self, maker: ImageMaker) -> Any:
         return maker.pixels(self.source, self._steps)
@@ -94,8 +109,8 @@ class EditedPicture(Picture):
             return super().then(step, size)
         return EditedPicture(self._base, (*self._steps, step), size)
 
-    def tensor(self, maker: ImageMaker, by_hand: Callable[..., Any]) -> Any:
-        base = None if self.is_made else self._base.pixels(maker)
+    def _unmade_tensor(self, maker: ImageMaker, by_hand: Callable[..., Any]) -> Any:
+        base = self._base.pixels(maker)
         return None if base is None else maker.edited_tensor(base, self._steps, by_hand)
 
     def _made(self, maker: ImageMaker) -> Any:

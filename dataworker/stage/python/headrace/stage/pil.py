@@ -8,9 +8,17 @@ from typing import Any
 
 from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
-from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, source_of
+from .deferred import (
+    LOAD,
+    DeferredImage,
+    LoadedImage,
+    PixelAccess,
+    defer,
+    source_of,
+)
+from .plain_pictures import filtered, tensor_of
 from .render import PLAIN
-from .steps import ENHANCEMENTS
+from .steps import ENHANCEMENTS, FILTER
 
 
 def _of_opened(name: str) -> Callable[..., Any]:
@@ -126,13 +134,24 @@ def _wrap_to_tensor(functional: Any) -> None:
 
     @functools.wraps(real)
     def to_tensor(pic: Any) -> Any:
-        if type(pic) is DeferredImage and torch.get_default_dtype() is torch.float32:
-            array = pic.tensor(real)
+        if torch.get_default_dtype() is torch.float32:
+            array = tensor_of(pic, real)
             if array is not None:
                 return torch.from_numpy(array)
         return real(pic)
 
     functional.to_tensor = to_tensor
+
+
+def _wrap_filter() -> None:
+    """Of pictures that PIL has made, too: a blur takes so much longer than the pixels' way out of PIL."""
+
+    @functools.wraps(FILTER)
+    def filter(self: Any, filter: Any) -> Any:
+        made = filtered(self, filter)
+        return FILTER(self, filter) if made is None else made
+
+    Image.Image.filter = filter  # type: ignore[method-assign]
 
 
 def replace_names() -> None:
@@ -142,6 +161,7 @@ def replace_names() -> None:
     _wrap_load()
     _wrap_exif_transpose()
     _wrap_image_ops()
+    _wrap_filter()
     if "PIL.ImageEnhance" in sys.modules:
         _wrap_enhancements(sys.modules["PIL.ImageEnhance"])
     functional = sys.modules.get("torchvision.transforms.functional")

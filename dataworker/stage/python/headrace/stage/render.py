@@ -127,6 +127,7 @@ class ImageMaker:
         self.renderer = renderer
         self.kept = set(kept)  # steps that stay PIL's
         self.on = False  # while a batch is made that can be made again
+        self.decodes = True  # files, too: a process that finds one damaged can begin again
         self.made = 0  # images that were made natively
         self.news = 0  # grows with what is found out
         self._checked: Counter[tuple[str, ...]] = Counter()
@@ -159,7 +160,7 @@ class ImageMaker:
         steps.update({(op,): Finding(False) for op in self.kept})
 
     def takes(self, op: str) -> bool:
-        return self.on and op not in self.kept
+        return self.on and op not in self.kept and (self.decodes or op != "decode")
 
     def pixels(self, source: Source, steps: tuple[Step, ...]) -> Any:
         """uint8 [H, W, 3], or None: PIL must make it."""

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,8 +14,10 @@ MOVES = frozenset(("crop", "resize", "flip"))  # the steps that limit what is de
 ENHANCEMENTS = {
     "brightness": "Brightness", "color": "Color", "contrast": "Contrast", "sharpness": "Sharpness",
 }  # fmt: skip
+FILTER = Image.Image.filter  # PIL's own, whatever takes its place
 # Operators take no larger number in a matrix, and no larger factor.
 _MOST = 1e6
+_LEAST_RADIUS, _MOST_RADIUS = 1e-6, 1000
 
 Node = tuple[str, dict[str, Any]]
 
@@ -24,7 +27,8 @@ class Step(NamedTuple):
 
     op: str
     # crop: (left, top, right, bottom); resize: (size, filter); flip: 0 or 1; affine: (matrix, filter, fill
-    # or None); point: a byte for each value of each channel; the enhancements: a factor
+    # or None); point: a byte for each value of each channel; the enhancements: a factor;
+    # gaussian_blur: a radius
     argument: Any
 
     def native(self) -> Node:
@@ -85,6 +89,16 @@ def point_step(lut: Any) -> Step | None:
         return None
 
 
+def blur_step(by: Any) -> Step | None:
+    """The step of filter(by); None: it is no Gaussian blur, or only PIL knows what it does."""
+    module = sys.modules.get("PIL.ImageFilter")
+    if module is None or type(by) is not module.GaussianBlur or list(vars(by)) != ["radius"]:
+        return None
+    radius = by.radius
+    fits = type(radius) in (int, float) and _LEAST_RADIUS <= radius <= _MOST_RADIUS
+    return Step("gaussian_blur", float(radius)) if fits else None
+
+
 def enhance_step(op: str, factor: Any) -> Step | None:
     fits = type(factor) in (int, float) and math.fabs(factor) <= _MOST
     return Step(op, float(factor)) if fits else None
@@ -131,6 +145,12 @@ def _transformed(image: Image.Image, argument: Any) -> Image.Image:
     return image.transform(image.size, Image.Transform.AFFINE, matrix, resample, fillcolor=fill)
 
 
+def _blurred(image: Image.Image, radius: float) -> Image.Image:
+    from PIL import ImageFilter
+
+    return FILTER(image, ImageFilter.GaussianBlur(radius))
+
+
 def _of_image_ops(name: str) -> Callable[[Image.Image, Any], Image.Image]:
     def by_pil(image: Image.Image, _: None) -> Image.Image:
         from PIL import ImageOps
@@ -157,6 +177,7 @@ _BY_PIL: dict[str, Callable[[Image.Image, Any], Image.Image]] = {
     "flip": lambda image, method: image.transpose(method),
     "affine": _transformed,
     "point": lambda image, table: image.point(list(table)),
+    "gaussian_blur": _blurred,
     **{name: _of_image_ops(name) for name in ("autocontrast", "equalize")},
     **{op: _enhanced(name) for op, name in ENHANCEMENTS.items()},
 }

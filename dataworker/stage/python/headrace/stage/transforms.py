@@ -24,7 +24,8 @@ import torch
 from PIL import Image
 
 from ..process.output import tell
-from .deferred import DeferredImage, deferred_of
+from . import single_transforms
+from .deferred import DeferredImage, deferred_of, of_array
 from .finding import Finding, FoundOut
 from .recipes import FILE, RGB, TENSOR, Choice, L, Like, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
@@ -57,6 +58,8 @@ class Performer:
         self._drawing = threading.RLock()  # between a look at torch's generator and moving it on
         self._recipes: dict[tuple[int, bool], Recipe] = {}
         self._compiled = 0
+        self._of_singles: list[Recipe] = []
+        self._known: dict[Any, Finding] = {}  # by names of runs
 
     @property
     def compiled(self) -> set[tuple[int, bool]]:
@@ -83,11 +86,14 @@ class Performer:
 
     def know(self, found_out: FoundOut) -> None:
         """Takes what other processes have found out."""
-        known = found_out.get("runs", {})
+        self._known = found_out.get("runs", {})
         for run in self._runs():
-            if (finding := known.get(run.name)) is not None:
-                run.trusted = run.trusted and finding.same
-                run.checked, run.like = max(run.checked, finding.checked), finding.like
+            self._know(run)
+
+    def _know(self, run: Run) -> None:
+        if (finding := self._known.get(run.name)) is not None:
+            run.trusted = run.trusted and finding.same
+            run.checked, run.like = max(run.checked, finding.checked), finding.like
 
     def tell_into(self, found_out: FoundOut) -> None:
         """Adds what this process knows."""
@@ -98,8 +104,30 @@ class Performer:
         }
 
     def _runs(self) -> Iterator[Run]:
-        for recipe in self._recipes.values():
+        for recipe in (*self._recipes.values(), *self._of_singles):
             yield from recipe.runs
+
+    # Of transforms that stand alone (single_transforms.py).
+
+    @property
+    def on(self) -> bool:
+        return self._maker.on
+
+    def recipe_of(self, transform: Any) -> Recipe:
+        """Of an object that nobody else has, and that is kept."""
+        recipe = Recipe(transform, self._maker.renderer, self.perform)
+        for run in recipe.runs:
+            self._know(run)
+        self._of_singles.append(recipe)
+        self._maker.news += 1
+        return recipe
+
+    def made_by(self, recipe: Recipe, image: Any, keeps_info: bool) -> Any:
+        made = self.perform(recipe.parts, image)
+        if not isinstance(made, Pixels):
+            return made
+        made = made._replace(info=made.info if keeps_info else {})
+        return of_array(*made) if made.array.shape[2] == 3 else made.image()
 
     def call(self, transform: Any, image: Any) -> Any:
         """What `transform` makes of the image; NotImplemented: it must say so itself."""
@@ -331,6 +359,7 @@ def enable(performer: Performer) -> None:
         call = _entered(getattr(cls, name), performer)
         setattr(cls, name, call)
         _entered_by[cls] = name, call
+    single_transforms.enable(performer)
     performer.begin()
 
 

@@ -104,7 +104,7 @@ class _Decoder:
         """What is decoded here and now, and so may be kept."""
         if not _is_plain(data) or type(mode) is not int or type(apply_exif_orientation) is not bool:
             return None
-        if deferred.is_on() and not apply_exif_orientation and mode in _COLORS:
+        if deferred.decodes() and not apply_exif_orientation and mode in _COLORS:
             form = self._files.form(tensors.array_of(data))
             may = form is not None and not form.progressive and not _is_gray(form, mode)
             if may and self._defers(form, data) and self._is_taken(_torchvisions_frame()):
@@ -113,7 +113,7 @@ class _Decoder:
 
     def _defers(self, form: Any, data: Any) -> bool:
         """A truncated file is the library's, here and now."""
-        if not deferred.is_on() or min(form.height, form.width) <= 1:
+        if not deferred.decodes() or min(form.height, form.width) <= 1:
             return False
         whole = tensors.array_of(data)[-2:].tobytes() == deferred.END_OF_IMAGE
         return whole and not is_damaged(tensors.array_of(data))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from ...native.batch_form import Stacked as StackedForm
 from ...native.collate import name_of
 from ...native.plan import NotNative
 from ...native.structure import Structure, fields_of
+from ...records import dataclass
 from ..views.calls import call
 from ..views.grounds import Grounds
 from ..views.values import Held, Stop, is_constant, name, replaced_builtin

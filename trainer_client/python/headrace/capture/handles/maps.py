@@ -6,11 +6,11 @@ those of the whole, and a program may change them.
 
 import mmap
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...records import dataclass
 from ...stage.handles import arrays
 from ...stage.handles.files import Seen
 from .files import Refused, seen_at

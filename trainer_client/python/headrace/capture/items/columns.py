@@ -11,11 +11,11 @@ import functools
 import operator
 import pathlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...records import dataclass
 from ..unchanged import is_same
 from ..views.values import Held, Special, Stop, is_constant, name
 from .deep import Deep

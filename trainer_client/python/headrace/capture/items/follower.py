@@ -4,7 +4,6 @@ import ast
 import operator
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ...native.joint import PIL as PIL_IMAGE
 from ...native.opencv import Call
 from ...native.plan import Node
 from ...native.targets import ROW, Ref
+from ...records import dataclass
 from ..proof.lookup import lookup
 from ..views.attributes import class_of, in_class
 from ..views.calls import call, is_librarys

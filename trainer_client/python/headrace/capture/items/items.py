@@ -3,7 +3,6 @@
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...native.collate import name_of
@@ -12,6 +11,7 @@ from ...native.opencv import Call
 from ...native.plan import Node, NotNative
 from ...native.targets import Targets
 from ...native.transforms import nodes_of_leaf
+from ...records import dataclass
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
 from ..views.follower import Follower

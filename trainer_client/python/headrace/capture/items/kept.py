@@ -2,10 +2,10 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...native.targets import fresh
+from ...records import dataclass
 from ..views.values import Stop
 from .columns import Column
 

@@ -9,7 +9,7 @@ the bits are the same for all 256 bytes (the contract test of these data sets sh
 import functools
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
@@ -18,6 +18,7 @@ import torch
 from ...native import opencv
 from ...native.joint import INDEX, PIL
 from ...native.plan import Node
+from ...records import dataclass
 from ..proof.lookup import lookup
 from ..views import arrays
 from ..views.joint import sort_of

@@ -3,9 +3,10 @@
 import ast
 import builtins
 import types
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ...records import dataclass
 from .proof import Code, Doubt
 from .values import NOTHING, Value, values_of
 

@@ -1,7 +1,8 @@
 """What a proof says."""
 
 import enum
-from dataclasses import dataclass
+
+from ...records import dataclass
 
 
 class Code(enum.Enum):

@@ -7,9 +7,9 @@ reading (Interpreter.rules) and which prove.py fills.
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...records import dataclass
 from .arguments import Arguments
 from .frames import Frame
 from .values import Value

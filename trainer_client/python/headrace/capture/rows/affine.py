@@ -6,9 +6,9 @@ A file of tokens has billions of windows.
 import ast
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ...records import dataclass
 from ..views.comparisons import ORDER
 from ..views.values import Special, Stop, name
 

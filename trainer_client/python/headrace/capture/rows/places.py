@@ -1,13 +1,13 @@
 """Which file's bytes some memory is: of a memory map that nobody here writes to."""
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from ...process.file_version import settled, version_of
+from ...records import dataclass
 from ..handles import Refused
 from ..handles.maps import bounds, file_area
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 
 from ...native.genuine import is_genuine
 from ...native.plan import DTYPES, TORCH_DTYPES
+from ...records import dataclass
 from ..proof.lookup import lookup
 from ..views.values import Held, Special, Stop, is_constant, name
 from .affine import Affine

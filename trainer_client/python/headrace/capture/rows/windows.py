@@ -1,10 +1,10 @@
 """From a data set of the program's own to Windows, or to the reason why not."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...native.plan import NotNative
 from ...native.structure import Structure
+from ...records import dataclass
 from ..items.columns import LIKE_INT
 from ..items.items import entries_of
 from ..views.grounds import Grounds

@@ -1,12 +1,13 @@
 """What is done to a picture that OpenCV opened, an array of uint8: calls of cv2 and of NumPy."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import BuiltinFunctionType
 from typing import Any
 
 from ...native import opencv
 from ...native.plan import NotNative
+from ...records import dataclass
 from .follower import Follower
 from .values import Array, File, Held, Stop, is_constant, is_sequence, name
 

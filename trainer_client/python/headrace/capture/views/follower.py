@@ -4,12 +4,13 @@ import ast
 import functools
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
 from ...native.joint import Sort
 from ...native.several import Flipped, Part
+from ...records import dataclass
 from ..proof.frames import scope_of
 from .grounds import Grounds
 from .values import MISSING, Held, Image, Stop, is_private, wrap

@@ -7,7 +7,6 @@ drawn between ends the following.
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import BuiltinFunctionType, MethodType
 from typing import Any
 
@@ -17,6 +16,7 @@ from ...native.plan import PURE, Node, NotNative
 from ...native.python_random import own_functions
 from ...native.several import Flipped, Part
 from ...native.transforms import nodes_of_leaf
+from ...records import dataclass
 from .follower import Follower
 from .values import Special, Stop, is_constant, is_sequence, name
 from .views import Known, Together

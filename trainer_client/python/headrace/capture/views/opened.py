@@ -7,11 +7,11 @@ It is followed as a transform is, with the file's path as the one thing that is 
         return cv2.resize(image, (224, 224), interpolation=cv2.INTER_AREA)
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...native import opencv
 from ...native.plan import Node, NotNative
+from ...records import dataclass
 from .calls import call
 from .follower import Follower
 from .grounds import Grounds

@@ -11,11 +11,11 @@ fell the other way: a picture that is large enough is not padded.
 """
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
 from ...native import joint as sorts
 from ...native.plan import Node
+from ...records import dataclass
 from .follower import Follower, Frame
 from .joint import sort_of
 from .places import changed_in, places_of

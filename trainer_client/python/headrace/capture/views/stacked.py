@@ -1,12 +1,12 @@
 """torch.stack of what transforms made of the picture: one tensor of the sample's."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import BuiltinFunctionType
 from typing import Any
 
 import torch
 
+from ...records import dataclass
 from .follower import Follower, Step
 from .values import Image, Special, Stop, is_sequence, name
 from .views import SOURCE

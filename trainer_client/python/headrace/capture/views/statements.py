@@ -1,9 +1,9 @@
 """What each statement of Python does. What is not here ends the following."""
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
+from ...records import dataclass
 from . import chances, sizes
 from .arithmetic import combine
 from .containers import entries, extend

@@ -17,11 +17,11 @@ import builtins
 import types
 from abc import ABCMeta
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ...native.opencv import Call
 from ...native.plan import Node
+from ...records import dataclass
 from .grounds import CONTAINERS
 
 CONSTANTS = (int, bool, float, str, bytes, type(None))

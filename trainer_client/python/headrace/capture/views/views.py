@@ -12,11 +12,11 @@ is  Views(values=(Applied((resize,), SOURCE),
           result=[1, 2])
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...native.joint import Sort
 from ...native.plan import Node
+from ...records import dataclass
 from .grounds import Grounds
 
 SOURCE = -1  # as an Applied's `of`: the picture that the data set gives the transform
