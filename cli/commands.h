@@ -32,6 +32,7 @@ void AddTop(CLI::App& app, Action& chosen);
 void AddMetrics(CLI::App& app, Action& chosen);
 void AddCompletion(CLI::App& app, Action& chosen);
 void AddDoctor(CLI::App& app, Action& chosen);
+void AddOperators(CLI::App& app, Action& chosen);
 void AddManual(CLI::App& app, Action& chosen);
 void AddKeysCommand(CLI::App& app, Action& chosen);
 void AddAdvise(CLI::App& app, Action& chosen);

@@ -138,6 +138,7 @@ int main(int argc, char** argv) {
   headrace::cli::AddKeysCommand(app, chosen);
   headrace::cli::AddAdvise(app, chosen);
   headrace::cli::AddSimulate(app, chosen);
+  headrace::cli::AddOperators(app, chosen);
   headrace::cli::AddCompletion(app, chosen);
   headrace::cli::AddManual(app, chosen);
   if (const headrace::Status read = ReadConfig(app, arguments); !read.ok()) {

@@ -42,12 +42,16 @@ void RegisterSchemaAffine(SchemaRegistry& registry) {
   registry.Add(
       {.name = "affine",
        .doc = "PIL's transform by a given affine matrix, to an image of the same size.",
-       .args = {{"matrix", ArgType::kNumbers, std::nullopt,
-                 "[a, b, c, d, e, f]: the pixel (x, y) comes from (a x + b y + c, d x + e y + f)",
-                 /*required=*/true},
-                InterpolationArg(),
-                {"fill", ArgType::kNumbers, std::nullopt,
-                 "value outside of the image, or one for each channel; without it 0"}},
+       .args =
+           {ArgSpec{
+                "matrix", ArgType::kNumbers, std::nullopt,
+                "[a, b, c, d, e, f]: the pixel (x, y) comes from (a x + b y + c, d x + e y + f)",
+                /*required=*/true}
+                .In(-1e6, 1e6)
+                .Count({6}),
+            InterpolationArg().OneOf({"nearest", "nearest-exact", "bilinear", "bicubic"}),
+            {"fill", ArgType::kNumbers, std::nullopt,
+             "value outside of the image, or one for each channel; without it 0"}},
        .classes = {"PIL.Image.Image.transform"}},
       Make);
 }

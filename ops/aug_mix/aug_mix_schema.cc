@@ -55,11 +55,16 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 std::vector<ArgSpec> ArgSpecs() {
   std::vector<ArgSpec> args = {
-      {"severity", ArgType::kInt, std::int64_t{3}, "how many of 10 magnitudes there are: 1..10"},
-      {"mixture_width", ArgType::kInt, std::int64_t{3}, "branches: 1..16"},
-      {"chain_depth", ArgType::kInt, std::int64_t{-1},
-       "operations of each branch: up to 100; below 1, a random number of 1..3"},
-      {"alpha", ArgType::kNumber, 1.0, "of the Dirichlet distribution of the weights, above 0"},
+      ArgSpec{"severity", ArgType::kInt, std::int64_t{3},
+              "how many of 10 magnitudes there are: 1..10"}
+          .In(1, 10),
+      ArgSpec{"mixture_width", ArgType::kInt, std::int64_t{3}, "branches: 1..16"}.In(1, 16),
+      ArgSpec{"chain_depth", ArgType::kInt, std::int64_t{-1},
+              "operations of each branch: up to 100; below 1, a random number of 1..3"}
+          .AtMost(100),
+      ArgSpec{"alpha", ArgType::kNumber, 1.0,
+              "of the Dirichlet distribution of the weights, above 0"}
+          .Above(0, 1e4),
       {"all_ops", ArgType::kBool, std::int64_t{1},
        "with Brightness, Color, Contrast and Sharpness"}};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/true)) {
@@ -70,7 +75,10 @@ std::vector<ArgSpec> ArgSpecs() {
           "for each magnitude the cosine and the sine of torchvision's matrix for tensors, then "
           "those of the negative magnitude";
     }
-    if (arg.name == "interpolation") arg.doc = "nearest or bilinear";
+    if (arg.name == "interpolation") {
+      arg.doc = "nearest or bilinear";
+      arg.limits.choices = {"nearest", "bilinear"};
+    }
     if (arg.name == "fill") {
       arg.doc =
           "value outside of the image, or one for each channel; without it 0, and edges that fade";
@@ -125,7 +133,9 @@ void RegisterSchemaAugMix(SchemaRegistry& registry) {
                        "than " +
                        std::to_string(kMostPixelsOfMean) + " pixels, are made by the trainer.",
                 .args = ArgSpecs(),
-                .classes = {"v1.AugMix", "v2.AugMix"}},
+                .classes = {"v1.AugMix", "v2.AugMix"},
+                .draws = "torch: the weights (Dirichlet), and for each branch its length, "
+                         "operations, magnitudes and signs"},
                Make);
 }
 

@@ -71,21 +71,27 @@ Status AutoAugmentSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, Mu
 
 void RegisterSchemaAutoAugment(SchemaRegistry& registry) {
   std::vector<ArgSpec> args = {
-      {"policy_ops", ArgType::kInts, std::nullopt,
-       "two operations for each policy: 0 Identity, 1 ShearX, 2 ShearY, 3 TranslateX, 4 "
-       "TranslateY, 5 Rotate, 6 Brightness, 7 Color, 8 Contrast, 9 Sharpness, 10 Posterize, 11 "
-       "Solarize, 12 AutoContrast, 13 Equalize, 14 Invert",
-       true},
-      {"policy_probabilities", ArgType::kNumbers, std::nullopt, "of each operation", true},
-      {"policy_magnitudes", ArgType::kInts, std::nullopt,
-       "bin of each operation's magnitude, 0..9; -1 for one that has none", true}};
+      ArgSpec{
+          "policy_ops", ArgType::kInts, std::nullopt,
+          "two operations for each policy: 0 Identity, 1 ShearX, 2 ShearY, 3 TranslateX, 4 "
+          "TranslateY, 5 Rotate, 6 Brightness, 7 Color, 8 Contrast, 9 Sharpness, 10 Posterize, 11 "
+          "Solarize, 12 AutoContrast, 13 Equalize, 14 Invert",
+          true}
+          .In(0, 14),
+      ArgSpec{"policy_probabilities", ArgType::kNumbers, std::nullopt, "of each operation", true}
+          .In(0, 1),
+      ArgSpec{"policy_magnitudes", ArgType::kInts, std::nullopt,
+              "bin of each operation's magnitude, 0..9; -1 for one that has none", true}
+          .In(-1, 9)};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/true)) args.push_back(std::move(arg));
   registry.Add({.name = "auto_augment",
                 .doc = "Two operations of PIL images or tensors of uint8 by a random policy of a "
                        "list, such as ImageNet's. The lists of magnitudes have 10 values. " +
                        AugmentSpace::SizeLimits(),
                 .args = std::move(args),
-                .classes = {"v1.AutoAugment", "v2.AutoAugment"}},
+                .classes = {"v1.AutoAugment", "v2.AutoAugment"},
+                .draws = "torch: the policy (randint), whether each of its two operations happens "
+                         "(rand), and their signs"},
                Make);
 }
 

@@ -27,8 +27,12 @@ void RegisterSchemaCenterCrop(SchemaRegistry& registry) {
   registry.Add(
       {.name = "center_crop",
        .doc = "The middle of the image; zeros around it where it is smaller than the crop.",
-       .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
-                 /*required=*/true}},
+       .args = {ArgSpec{"size", ArgType::kInts, std::nullopt,
+                        "side of a square, or [height, width]",
+                        /*required=*/true}
+                    .In(1, 1 << 20)
+                    .Count({1, 2})
+                    .Unit("pixels")},
        .classes = {"v1.CenterCrop", "v2.CenterCrop"}},
       Make);
 }

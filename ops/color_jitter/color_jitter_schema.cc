@@ -93,15 +93,27 @@ void RegisterSchemaColorJitter(SchemaRegistry& registry) {
               std::to_string(kMostPixelsOfMean) +
               " pixels is made by the trainer. Contrast of float32 needs three channels.",
        .args =
-           {{"brightness", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
-            {"contrast", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
-            {"saturation", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
-            {"hue", ArgType::kNumbers, std::nullopt, "spread around 0, or [low, high]"},
+           {ArgSpec{"brightness", ArgType::kNumbers, std::nullopt,
+                    "spread around 1, or [low, high]"}
+                .In(0, 1e6)
+                .Count({1, 2}),
+            ArgSpec{"contrast", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"}
+                .In(0, 1e6)
+                .Count({1, 2}),
+            ArgSpec{"saturation", ArgType::kNumbers, std::nullopt,
+                    "spread around 1, or [low, high]"}
+                .In(0, 1e6)
+                .Count({1, 2}),
+            ArgSpec{"hue", ArgType::kNumbers, std::nullopt, "spread around 0, or [low, high]"}
+                .In(-0.5, 0.5)
+                .Count({1, 2}),
             ApiArg(),
             FloatsArg(),
             {"mean_pixels", ArgType::kInt, std::nullopt,
              "most pixels of a tensor whose contrast is changed; left out: as many as are known"}},
-       .classes = {"v1.ColorJitter", "v2.ColorJitter"}},
+       .classes = {"v1.ColorJitter", "v2.ColorJitter"},
+       .draws = "torch: the order (randperm), then a factor for each of the four that is given "
+                "(uniform_)"},
       Make);
 }
 

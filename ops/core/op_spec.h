@@ -22,6 +22,17 @@ enum class ArgType : std::uint8_t {
 };
 [[nodiscard]] std::string_view ArgTypeName(ArgType type);
 
+// What each value of an argument may be. What is not said is any value of the type. It tells a person what
+// is right (CheckLimits, the reference page). The operator's factory refuses what it excludes, unless the
+// argument says nothing of the value that the operator is given (those of tensors alone).
+struct ArgLimits {
+  std::optional<double> least, most;
+  bool above = false;                // `least` itself is excluded
+  std::vector<std::string> choices;  // of a text; empty: any
+  std::vector<std::size_t> counts;   // how many values a list may have; empty: any number
+};
+
+// The functions return a copy with a limit more: {"p", ...}.In(0, 1).
 struct ArgSpec {
   std::string name;
   ArgType type;
@@ -31,7 +42,25 @@ struct ArgSpec {
   bool required = false;
   // It decides how pixels are made, and neither draws nor sizes.
   bool only_pixels = false;
+  ArgLimits limits = {};
+  std::string unit = {};  // "pixels"; empty: none
+
+  [[nodiscard]] ArgSpec In(double least, double most) const;
+  [[nodiscard]] ArgSpec AtLeast(double least) const;
+  [[nodiscard]] ArgSpec AtMost(double most) const;
+  // (least, most]
+  [[nodiscard]] ArgSpec Above(double least, std::optional<double> most = std::nullopt) const;
+  [[nodiscard]] ArgSpec OneOf(std::vector<std::string> choices) const;
+  [[nodiscard]] ArgSpec Count(std::vector<std::size_t> counts) const;
+  [[nodiscard]] ArgSpec Unit(std::string unit) const;
 };
+// What the values may be, for people: "1..10, 1 or 2 values"; "any" where nothing is said.
+[[nodiscard]] std::string LimitsText(const ArgSpec& arg);
+// kInvalidArgument: the type is wrong, or a value is outside of the limits. The message names the argument,
+// what was given, and what may be.
+[[nodiscard]] Status CheckLimits(const ArgSpec& arg, const ArgValue& value);
+// A value as people write it: 3, [0.5, 1], "RGB".
+[[nodiscard]] std::string ShowValue(const ArgValue& value);
 
 // For which other values a node's draws mean the same, so that a node of its operator may use them
 // (Graph).
@@ -47,6 +76,8 @@ struct OpSpec {
   std::vector<ArgSpec> args;
   // The framework's classes that this operator implements, as "v1.Resize", "v2.Resize".
   std::vector<std::string> classes;
+  // What it draws, from which generator and in which order; empty: nothing.
+  std::string draws = {};
   SharedDraws shares_draws = SharedDraws::kNone;
 };
 
@@ -74,10 +105,7 @@ class OpArgs {
   Args values_;
 };
 
-// Writes "| argument
-// type
-// default
-// meaning |" rows for one operator, with its description, as Markdown.
+// Writes a row for each argument of an operator, with its description, as Markdown.
 [[nodiscard]] std::string Describe(const OpSpec& spec);
 
 }  // namespace headrace::ops

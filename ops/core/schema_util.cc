@@ -27,8 +27,9 @@ Result<TorchGenerator::Rounding> UniformRounding(const CompileContext& context) 
 bool Happens(TorchGenerator& rng, double p) { return rng.Rand() < static_cast<float>(p); }
 
 ArgSpec GeneratorArg() {
-  return {"generator", ArgType::kText, std::nullopt,
-          "python: what is drawn comes from Python's generator; left out: from torch's"};
+  return ArgSpec{"generator", ArgType::kText, std::nullopt,
+                 "python: what is drawn comes from Python's generator; left out: from torch's"}
+      .OneOf({"python"});
 }
 
 Result<bool> ReadFromPython(const OpArgs& args) {
@@ -38,8 +39,9 @@ Result<bool> ReadFromPython(const OpArgs& args) {
 }
 
 ArgSpec PartsArg() {
-  return {"parts",           ArgType::kInts,      {}, "how many nodes each part has",
-          /*required=*/true, /*only_pixels=*/true};
+  return ArgSpec{"parts",           ArgType::kInts,      {}, "how many nodes each part has",
+                 /*required=*/true, /*only_pixels=*/true}
+      .In(1, GateSchema::kMostNodes);
 }
 
 Result<std::vector<int>> ReadParts(const OpArgs& args) {

@@ -24,10 +24,18 @@ void RegisterSchemaCrop(SchemaRegistry& registry) {
   registry.Add(
       {.name = "crop",
        .doc = "PIL's crop: a window at a given place, zeros where it reaches out of the image.",
-       .args = {{"top", ArgType::kInt, std::nullopt, "first row", /*required=*/true},
-                {"left", ArgType::kInt, std::nullopt, "first column", /*required=*/true},
-                {"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
-                 /*required=*/true}},
+       .args = {ArgSpec{"top", ArgType::kInt, std::nullopt, "first row", /*required=*/true}
+                    .In(-0x1p31, 0x1p31)
+                    .Unit("pixels"),
+                ArgSpec{"left", ArgType::kInt, std::nullopt, "first column", /*required=*/true}
+                    .In(-0x1p31, 0x1p31)
+                    .Unit("pixels"),
+                ArgSpec{"size", ArgType::kInts, std::nullopt,
+                        "side of a square, or [height, width]",
+                        /*required=*/true}
+                    .In(1, 1 << 20)
+                    .Count({1, 2})
+                    .Unit("pixels")},
        .classes = {"PIL.Image.Image.crop"}},
       Make);
 }

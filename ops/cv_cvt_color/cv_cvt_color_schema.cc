@@ -52,15 +52,19 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 }  // namespace
 
 void RegisterSchemaCvCvtColor(SchemaRegistry& registry) {
-  registry.Add({.name = "cv_cvt_color",
-                .doc = "OpenCV's change of colours: `cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)`.",
-                .args = {{"code", ArgType::kText, std::nullopt,
-                          "as in cv2 without COLOR_: between BGR or RGB and GRAY, YCrCb, HSV, "
-                          "Lab, HLS and YUV",
-                          /*required=*/true},
-                         CvVersionArg()},
-                .classes = {"cv2.cvtColor"}},
-               Make);
+  std::vector<std::string> codes;
+  for (const Conversion& known : kConversions) codes.emplace_back(known.name);
+  registry.Add(
+      {.name = "cv_cvt_color",
+       .doc = "OpenCV's change of colours: `cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)`.",
+       .args = {ArgSpec{"code", ArgType::kText, std::nullopt,
+                        "as in cv2 without COLOR_: between BGR or RGB and GRAY, YCrCb, HSV, "
+                        "Lab, HLS and YUV",
+                        /*required=*/true}
+                    .OneOf(std::move(codes)),
+                CvVersionArg()},
+       .classes = {"cv2.cvtColor"}},
+      Make);
 }
 
 }  // namespace headrace::ops

@@ -45,12 +45,15 @@ void RegisterSchemaCvGaussianBlur(SchemaRegistry& registry) {
   registry.Add(
       {.name = "cv_gaussian_blur",
        .doc = "OpenCV's blur of pixels of 8 bits: `cv2.GaussianBlur(image, (5, 5), 0)`.",
-       .args = {{"size", ArgType::kInts, std::nullopt,
-                 "[height, width] of the kernel, odd; 0: made of sigma", /*required=*/true},
-                {"sigma_x", ArgType::kNumber, 0.0, "0: made of the width"},
-                {"sigma_y", ArgType::kNumber, 0.0, "0: sigma_x"},
-                CvBorderArg("REFLECT_101"),
-                CvVersionArg()},
+       .args = {ArgSpec{"size", ArgType::kInts, std::nullopt,
+                        "[height, width] of the kernel, odd; 0: made of sigma", /*required=*/true}
+                    .In(0, 255)
+                    .Count({2})
+                    .Unit("pixels"),
+                ArgSpec{"sigma_x", ArgType::kNumber, 0.0, "0: made of the width"}.In(0, 40).Unit(
+                    "pixels"),
+                ArgSpec{"sigma_y", ArgType::kNumber, 0.0, "0: sigma_x"}.In(0, 40).Unit("pixels"),
+                CvBorderArg("REFLECT_101"), CvVersionArg()},
        .classes = {"cv2.GaussianBlur"}},
       Make);
 }

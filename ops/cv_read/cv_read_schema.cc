@@ -23,8 +23,9 @@ void RegisterSchemaCvRead(SchemaRegistry& registry) {
        .doc = "An encoded JPEG or PNG file as OpenCV reads it: `cv2.imread(path)`. The first node "
               "of a chain over files. Files that OpenCV turns, or converts in its own way, are "
               "left to the program.",
-       .args = {{"channels", ArgType::kText, std::string("BGR"),
-                 "BGR (IMREAD_COLOR), RGB (IMREAD_COLOR_RGB) or GRAY (IMREAD_GRAYSCALE)"},
+       .args = {ArgSpec{"channels", ArgType::kText, std::string("BGR"),
+                        "BGR (IMREAD_COLOR), RGB (IMREAD_COLOR_RGB) or GRAY (IMREAD_GRAYSCALE)"}
+                    .OneOf({"BGR", "RGB", "GRAY"}),
                 {"ignore_orientation", ArgType::kBool, std::int64_t{0},
                  "take files that Exif turns as they are (IMREAD_IGNORE_ORIENTATION)"}},
        .classes = {"cv2.imread"}},

@@ -75,14 +75,22 @@ void RegisterSchemaCvResize(SchemaRegistry& registry) {
       {.name = "cv_resize",
        .doc = "OpenCV's resize of pixels of 8 bits: `cv2.resize(image, (width, height), "
               "interpolation=cv2.INTER_AREA)`.",
-       .args = {{"size", ArgType::kInts, std::nullopt, "[height, width], or the one side",
-                 /*required=*/true},
-                {"rule", ArgType::kText, std::string("sides"),
-                 "sides: both are given; longest, shortest: that one is"},
-                {"interpolation", ArgType::kText, std::string("LINEAR"),
-                 "as in cv2 without INTER_: NEAREST, LINEAR, CUBIC, AREA, LANCZOS4, LINEAR_EXACT "
-                 "or NEAREST_EXACT"},
-                CvVersionArg()},
+       .args =
+           {ArgSpec{"size", ArgType::kInts, std::nullopt, "[height, width], or the one side",
+                    /*required=*/true}
+                .In(1, kMostCvSide)
+                .Count({1, 2})
+                .Unit("pixels"),
+            ArgSpec{"rule", ArgType::kText, std::string("sides"),
+                    "sides: both are given; longest, shortest: that one is"}
+                .OneOf({"sides", "longest", "shortest"}),
+            ArgSpec{
+                "interpolation", ArgType::kText, std::string("LINEAR"),
+                "as in cv2 without INTER_: NEAREST, LINEAR, CUBIC, AREA, LANCZOS4, LINEAR_EXACT "
+                "or NEAREST_EXACT"}
+                .OneOf({"NEAREST", "LINEAR", "CUBIC", "AREA", "LANCZOS4", "LINEAR_EXACT",
+                        "NEAREST_EXACT"}),
+            CvVersionArg()},
        .classes = {"cv2.resize"}},
       Make);
 }

@@ -87,13 +87,21 @@ void RegisterSchemaCvWarpAffine(SchemaRegistry& registry) {
       {.name = "cv_warp_affine",
        .doc = "OpenCV's affine warp by one matrix, of pixels of 8 bits: `cv2.warpAffine(image, M, "
               "(width, height))`.",
-       .args = {{"matrix", ArgType::kNumbers, std::nullopt, "M, row by row", /*required=*/true},
-                {"size", ArgType::kInts, std::nullopt, "[height, width]", /*required=*/true},
-                {"interpolation", ArgType::kText, std::string("LINEAR"), "NEAREST or LINEAR"},
+       .args = {ArgSpec{"matrix", ArgType::kNumbers, std::nullopt, "M, row by row",
+                        /*required=*/true}
+                    .Count({6}),
+                ArgSpec{"size", ArgType::kInts, std::nullopt, "[height, width]", /*required=*/true}
+                    .In(1, kMostCvSide)
+                    .Count({2})
+                    .Unit("pixels"),
+                ArgSpec{"interpolation", ArgType::kText, std::string("LINEAR"), "NEAREST or LINEAR"}
+                    .OneOf({"NEAREST", "LINEAR"}),
                 {"inverse", ArgType::kBool, std::int64_t{0},
                  "M leads from the result to the source (WARP_INVERSE_MAP)"},
                 CvBorderArg("CONSTANT"),
-                {"outside", ArgType::kNumbers, 0.0, "a value for each channel, for CONSTANT"},
+                ArgSpec{"outside", ArgType::kNumbers, 0.0, "a value for each channel, for CONSTANT"}
+                    .In(0, 255)
+                    .Count({1, 2, 3, 4}),
                 CvVersionArg()},
        .classes = {"cv2.warpAffine"}},
       Make);

@@ -30,12 +30,15 @@ void RegisterSchemaDecode(SchemaRegistry& registry) {
            "makes them; other files are made by the trainer. The first node of a chain over "
            "files. With mode index the picture is as the file has it, which is a mask's gray or "
            "its indices: files that PIL opens in another mode than L or P are made by the trainer.",
-       .args = {{"mode", ArgType::kText, std::string("RGB"),
-                 "PIL mode that convert() is given: RGB or L; index for no convert(); or "
-                 "torchvision's: RGB or, of files in colour alone, UNCHANGED"},
-                {"library", ArgType::kText, std::string("PIL"), "PIL or torchvision.io"},
-                {"file", ArgType::kInt, std::int64_t{0},
-                 "which of the sample's files, where it has several (source file_groups)"}},
+       .args = {ArgSpec{"mode", ArgType::kText, std::string("RGB"),
+                        "PIL mode that convert() is given: RGB or L; index for no convert(); or "
+                        "torchvision's: RGB or, of files in colour alone, UNCHANGED"}
+                    .OneOf({"RGB", "L", "index", "UNCHANGED"}),
+                ArgSpec{"library", ArgType::kText, std::string("PIL"), "PIL or torchvision.io"}
+                    .OneOf({"PIL", "torchvision.io"}),
+                ArgSpec{"file", ArgType::kInt, std::int64_t{0},
+                        "which of the sample's files, where it has several (source file_groups)"}
+                    .In(0, 15)},
        .classes = {"datasets.folder.pil_loader", "io.read_image", "io.decode_image",
                    "io.decode_jpeg"}},
       Make);

@@ -102,8 +102,9 @@ Result<Mt19937> ElasticTransformSchema::Read(Params params) {
 
 void RegisterSchemaElasticTransform(SchemaRegistry& registry) {
   std::vector<ArgSpec> args = {
-      {"alpha", ArgType::kNumbers, std::nullopt,
-       "strength of the displacements across and down, in half pixels before the blur", true},
+      ArgSpec{"alpha", ArgType::kNumbers, std::nullopt,
+              "strength of the displacements across and down, in half pixels before the blur", true}
+          .Count({2}),
       WeightsArg("across_columns",
                  "weights of a row of the blur of the displacements across, by "
                  "the client's torch; without it they are not blurred"),
@@ -125,6 +126,7 @@ void RegisterSchemaElasticTransform(SchemaRegistry& registry) {
            "pixels.",
        .args = std::move(args),
        .classes = {"v1.ElasticTransform", "v2.ElasticTransform"},
+       .draws = "torch: two numbers for each pixel (rand)",
        .shares_draws = SharedDraws::kSameKind},
       Make);
 }

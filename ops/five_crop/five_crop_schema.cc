@@ -55,12 +55,17 @@ void RegisterSchemaFiveCrop(SchemaRegistry& registry) {
   registry.Add(
       {.name = "five_crop",
        .doc = "One of the four corners of the image, or its middle.",
-       .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
-                 /*required=*/true},
-                {"part", ArgType::kInt, std::nullopt,
-                 "place in the tuple: 0 top left, 1 top right, 2 bottom left, 3 bottom "
-                 "right, 4 middle",
-                 /*required=*/true}},
+       .args = {ArgSpec{"size", ArgType::kInts, std::nullopt,
+                        "side of a square, or [height, width]",
+                        /*required=*/true}
+                    .In(1, 1 << 20)
+                    .Count({1, 2})
+                    .Unit("pixels"),
+                ArgSpec{"part", ArgType::kInt, std::nullopt,
+                        "place in the tuple: 0 top left, 1 top right, 2 bottom left, 3 bottom "
+                        "right, 4 middle",
+                        /*required=*/true}
+                    .In(0, 4)},
        .classes = {"v1.FiveCrop", "v2.FiveCrop"}},
       Make);
 }

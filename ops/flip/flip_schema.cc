@@ -18,8 +18,9 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
 void RegisterSchemaFlip(SchemaRegistry& registry) {
   registry.Add({.name = "flip",
                 .doc = "PIL's transpose, mirroring: always, and by a given axis.",
-                .args = {{"axis", ArgType::kText, std::nullopt,
-                          "horizontal (left to right) or vertical", /*required=*/true}},
+                .args = {ArgSpec{"axis", ArgType::kText, std::nullopt,
+                                 "horizontal (left to right) or vertical", /*required=*/true}
+                             .OneOf({"horizontal", "vertical"})},
                 .classes = {"PIL.Image.Image.transpose"}},
                Make);
 }

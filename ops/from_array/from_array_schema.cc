@@ -26,8 +26,10 @@ void RegisterSchemaFromArray(SchemaRegistry& registry) {
       {.name = "from_array",
        .doc = "A row of a uint8 array in memory as a PIL image: `Image.fromarray(row)`, as CIFAR10 "
               "(HWC) and MNIST (HW) make it. The first node of a chain over arrays.",
-       .args = {{"mode", ArgType::kText, std::nullopt, "\"RGB\" for [H, W, 3], \"L\" for [H, W]",
-                 /*required=*/true}},
+       .args = {ArgSpec{"mode", ArgType::kText, std::nullopt,
+                        "\"RGB\" for [H, W, 3], \"L\" for [H, W]",
+                        /*required=*/true}
+                    .OneOf({"RGB", "L"})},
        .classes = {"datasets.CIFAR10", "datasets.MNIST"}},
       Make);
 }

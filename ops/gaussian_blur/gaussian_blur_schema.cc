@@ -85,12 +85,16 @@ void RegisterSchemaGaussianBlur(SchemaRegistry& registry) {
        .args = {{"positions_x", ArgType::kNumbers, std::nullopt,
                  "torchvision's positions of the weights of a row, by the client's torch", true},
                 {"positions_y", ArgType::kNumbers, std::nullopt, "the same for a column", true},
-                {"sigma", ArgType::kNumbers, std::vector<double>{0.1, 2.0},
-                 "bounds of the standard deviation, pixels"},
+                ArgSpec{"sigma", ArgType::kNumbers, std::vector<double>{0.1, 2.0},
+                        "bounds of the standard deviation, pixels"}
+                    .Above(0, 1e6)
+                    .Count({2})
+                    .Unit("pixels"),
                 {"known_sums", ArgType::kBool, std::int64_t{0},
                  "1: the client's torch sums in the native order"},
                 ApiArg()},
-       .classes = {"v1.GaussianBlur", "v2.GaussianBlur"}},
+       .classes = {"v1.GaussianBlur", "v2.GaussianBlur"},
+       .draws = "torch: the standard deviation (uniform_)"},
       Make);
 }
 

@@ -23,9 +23,9 @@ void RegisterSchemaGrayscale(SchemaRegistry& registry) {
       {.name = "grayscale",
        .doc = "The luminance of a PIL image: `convert(\"L\")`; or of a tensor of uint8 or "
               "float32, as torchvision rounds it (for torch's AVX2 and AVX512 builds).",
-       .args = {{"num_output_channels", ArgType::kInt, std::int64_t{1}, "1, or 3 equal ones"},
-                ApiArg(),
-                FloatsArg()},
+       .args = {ArgSpec{"num_output_channels", ArgType::kInt, std::int64_t{1}, "1, or 3 equal ones"}
+                    .In(1, 3),
+                ApiArg(), FloatsArg()},
        .classes = {"v1.Grayscale", "v2.Grayscale"}},
       Make);
 }

@@ -32,9 +32,11 @@ void RegisterSchemaMapValues(SchemaRegistry& registry) {
   registry.Add(
       {.name = "map_values",
        .doc = "PIL's point: each value is replaced by its entry in a table.",
-       .args = {{"table", ArgType::kInts, std::nullopt,
-                 "256 values of 0..255 for all channels, or for one channel after the other",
-                 /*required=*/true}},
+       .args = {ArgSpec{"table", ArgType::kInts, std::nullopt,
+                        "256 values of 0..255 for all channels, or for one channel after the other",
+                        /*required=*/true}
+                    .In(0, 255)
+                    .Count({256, 768})},
        .classes = {"PIL.Image.Image.point"}},
       Make);
 }

@@ -45,11 +45,17 @@ void RegisterSchemaPad(SchemaRegistry& registry) {
   registry.Add(
       {.name = "pad",
        .doc = "A border around the image. A negative one: a Python stage.",
-       .args = {{"padding", ArgType::kInts, std::nullopt,
-                 "all sides, [left/right, top/bottom] or [left, top, right, bottom]",
-                 /*required=*/true},
-                {"least", ArgType::kInts, std::nullopt,
-                 "n or [height, width]: the right and the bottom get more, up to that size"},
+       .args = {ArgSpec{"padding", ArgType::kInts, std::nullopt,
+                        "all sides, [left/right, top/bottom] or [left, top, right, bottom]",
+                        /*required=*/true}
+                    .In(0, 1 << 20)
+                    .Count({1, 2, 4})
+                    .Unit("pixels"),
+                ArgSpec{"least", ArgType::kInts, std::nullopt,
+                        "n or [height, width]: the right and the bottom get more, up to that size"}
+                    .In(1, 1 << 20)
+                    .Count({1, 2})
+                    .Unit("pixels"),
                 {"fill", ArgType::kNumbers, std::int64_t{0}, "value for padding_mode constant"},
                 PaddingModeArg(),
                 ApiArg()},

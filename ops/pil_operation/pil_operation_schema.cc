@@ -50,11 +50,16 @@ void RegisterSchemaPilOperation(SchemaRegistry& registry) {
   registry.Add(
       {.name = "pil_operation",
        .doc = "One operation of PIL's ImageOps, ImageEnhance or ImageFilter.",
-       .args = {{"operation", ArgType::kText, std::nullopt,
-                 "autocontrast, equalize, brightness, color, contrast, sharpness or gaussian_blur",
-                 true},
-                {"factor", ArgType::kNumber, std::nullopt,
-                 "of the last five; of gaussian_blur its radius in pixels, up to 1,000"}},
+       .args =
+           {ArgSpec{
+                "operation", ArgType::kText, std::nullopt,
+                "autocontrast, equalize, brightness, color, contrast, sharpness or gaussian_blur",
+                true}
+                .OneOf({"autocontrast", "equalize", "brightness", "color", "contrast", "sharpness",
+                        "gaussian_blur"}),
+            ArgSpec{"factor", ArgType::kNumber, std::nullopt,
+                    "of the last five; of gaussian_blur its radius in pixels, up to 1,000"}
+                .In(-1e6, 1e6)},
        .classes = {"PIL.ImageOps.autocontrast", "PIL.ImageOps.equalize",
                    "PIL.ImageEnhance.Brightness", "PIL.ImageEnhance.Color",
                    "PIL.ImageEnhance.Contrast", "PIL.ImageEnhance.Sharpness",

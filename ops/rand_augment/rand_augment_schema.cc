@@ -36,19 +36,25 @@ Status RandAugmentSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, Mu
 
 void RegisterSchemaRandAugment(SchemaRegistry& registry) {
   std::vector<ArgSpec> args = {
-      {"num_ops", ArgType::kInt, std::int64_t{2}, "operations, one after the other: 0..100"},
-      {"magnitude", ArgType::kInt, std::int64_t{9},
-       "bin of the magnitude, from 0 on (of the end, as Python counts with negative numbers: a "
-       "Python stage)"},
-      {"num_magnitude_bins", ArgType::kInt, std::int64_t{31}, "number of bins"}};
+      ArgSpec{"num_ops", ArgType::kInt, std::int64_t{2}, "operations, one after the other: 0..100"}
+          .In(0, 100),
+      ArgSpec{
+          "magnitude", ArgType::kInt, std::int64_t{9},
+          "bin of the magnitude, from 0 on (of the end, as Python counts with negative numbers: a "
+          "Python stage)"}
+          .AtLeast(0),
+      ArgSpec{"num_magnitude_bins", ArgType::kInt, std::int64_t{31}, "number of bins"}.In(2,
+                                                                                          1 << 20)};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/true)) args.push_back(std::move(arg));
-  registry.Add({.name = "rand_augment",
-                .doc = "Random operations of PIL images or tensors of uint8, each with the same "
-                       "magnitude: the lists of magnitudes have one value. " +
-                       AugmentSpace::SizeLimits(),
-                .args = std::move(args),
-                .classes = {"v1.RandAugment", "v2.RandAugment"}},
-               Make);
+  registry.Add(
+      {.name = "rand_augment",
+       .doc = "Random operations of PIL images or tensors of uint8, each with the same "
+              "magnitude: the lists of magnitudes have one value. " +
+              AugmentSpace::SizeLimits(),
+       .args = std::move(args),
+       .classes = {"v1.RandAugment", "v2.RandAugment"},
+       .draws = "torch: for each operation which it is (randint), and a sign where it has one"},
+      Make);
 }
 
 }  // namespace headrace::ops

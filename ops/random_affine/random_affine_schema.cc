@@ -66,12 +66,21 @@ Status RandomAffineSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, M
 
 void RegisterSchemaRandomAffine(SchemaRegistry& registry) {
   std::vector<ArgSpec> args = {
-      {"degrees", ArgType::kNumbers, std::nullopt, "bounds of the angle, clockwise", true},
-      {"translate", ArgType::kNumbers, std::nullopt,
-       "greatest translations, as parts of the width and of the height"},
-      {"scale", ArgType::kNumbers, std::nullopt, "bounds of the scale"},
-      {"shear", ArgType::kNumbers, std::nullopt,
-       "bounds of the shear along x in degrees, or those and bounds of the shear along y"}};
+      ArgSpec{"degrees", ArgType::kNumbers, std::nullopt, "bounds of the angle, clockwise", true}
+          .In(-1e6, 1e6)
+          .Count({2})
+          .Unit("degrees"),
+      ArgSpec{"translate", ArgType::kNumbers, std::nullopt,
+              "greatest translations, as parts of the width and of the height"}
+          .In(0, 1)
+          .Count({2}),
+      ArgSpec{"scale", ArgType::kNumbers, std::nullopt, "bounds of the scale"}.Above(0, 1e6).Count(
+          {2}),
+      ArgSpec{"shear", ArgType::kNumbers, std::nullopt,
+              "bounds of the shear along x in degrees, or those and bounds of the shear along y"}
+          .In(-1e6, 1e6)
+          .Count({2, 4})
+          .Unit("degrees")};
   for (ArgSpec& arg : AffineSchema::ArgSpecs()) args.push_back(std::move(arg));
   registry.Add(
       {.name = "random_affine",
@@ -79,6 +88,8 @@ void RegisterSchemaRandomAffine(SchemaRegistry& registry) {
               "uint8 or float32, as torchvision does (for torch's AVX2 and AVX512 builds).",
        .args = std::move(args),
        .classes = {"v1.RandomAffine", "v2.RandomAffine"},
+       .draws =
+           "torch: the angle, the translations, the scale and the shears that are given (uniform_)",
        .shares_draws = SharedDraws::kSameKind},
       Make);
 }

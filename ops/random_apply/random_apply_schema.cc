@@ -103,21 +103,24 @@ void RegisterSchemaRandomApply(SchemaRegistry& registry) {
            "tensors of uint8 or float32, where each node leaves their shape as it is, and maps no "
            "elements of float32.",
        .args = {{"p", ArgType::kNumber, 0.5, "probability"},
-                {"nodes",
-                 ArgType::kInt,
-                 {},
-                 "how many nodes it governs",
-                 /*required=*/true,
-                 /*only_pixels=*/true},
-                {"when", ArgType::kText, std::nullopt,
-                 "lt, le, gt or ge: they run if torch.rand(1) is so to p as float32, or "
-                 "random.random() to p; api says it when left out"},
+                ArgSpec{"nodes",
+                        ArgType::kInt,
+                        {},
+                        "how many nodes it governs",
+                        /*required=*/true,
+                        /*only_pixels=*/true}
+                    .In(1, GateSchema::kMostNodes),
+                ArgSpec{"when", ArgType::kText, std::nullopt,
+                        "lt, le, gt or ge: they run if torch.rand(1) is so to p as float32, or "
+                        "random.random() to p; api says it when left out"}
+                    .OneOf({"lt", "le", "gt", "ge"}),
                 GeneratorArg(),
                 {"cases", ArgType::kInts, std::nullopt,
                  "they run in those of 1, of equally likely ones of which Python's generator "
                  "draws one; p is of no account then"},
                 ApiArg()},
        .classes = {"v1.RandomApply", "v2.RandomApply"},
+       .draws = "torch: a number that is compared with p (rand); Python: the same (random)",
        .shares_draws = SharedDraws::kAnyKind},
       Make);
 }

@@ -68,9 +68,12 @@ void RegisterSchemaRandomChoice(SchemaRegistry& registry) {
               "uint8 or float32, where each part leaves their shape as it is, and maps no elements "
               "of float32.",
        .args = {PartsArg(),
-                {"weights", ArgType::kNumbers, std::nullopt, "of the parts; left out: all alike"},
+                ArgSpec{"weights", ArgType::kNumbers, std::nullopt,
+                        "of the parts; left out: all alike"}
+                    .AtLeast(0),
                 GeneratorArg()},
        .classes = {"v1.RandomChoice"},
+       .draws = "Python: the part (choices)",
        .shares_draws = SharedDraws::kAnyKind},
       Make);
 }

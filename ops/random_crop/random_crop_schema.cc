@@ -103,10 +103,17 @@ void RegisterSchemaRandomCrop(SchemaRegistry& registry) {
       {.name = "random_crop",
        .doc = "A crop of fixed size at a random place, after padding. Negative padding: a Python "
               "stage.",
-       .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
-                 /*required=*/true},
-                {"padding", ArgType::kInts, std::nullopt,
-                 "all sides, [left/right, top/bottom] or [left, top, right, bottom]"},
+       .args = {ArgSpec{"size", ArgType::kInts, std::nullopt,
+                        "side of a square, or [height, width]",
+                        /*required=*/true}
+                    .In(1, 1 << 20)
+                    .Count({1, 2})
+                    .Unit("pixels"),
+                ArgSpec{"padding", ArgType::kInts, std::nullopt,
+                        "all sides, [left/right, top/bottom] or [left, top, right, bottom]"}
+                    .In(0, 1 << 20)
+                    .Count({1, 2, 4})
+                    .Unit("pixels"),
                 {"pad_if_needed", ArgType::kBool, std::int64_t{0},
                  "pad images that are smaller than the crop"},
                 {"fill", ArgType::kNumbers, std::int64_t{0}, "value for padding_mode constant",
@@ -114,6 +121,7 @@ void RegisterSchemaRandomCrop(SchemaRegistry& registry) {
                 PaddingModeArg(),
                 ApiArg()},
        .classes = {"v1.RandomCrop", "v2.RandomCrop"},
+       .draws = "torch: the first row and the first column, where there is a choice (randint)",
        .shares_draws = SharedDraws::kAnyKind},
       Make);
 }

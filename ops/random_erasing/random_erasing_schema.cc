@@ -31,10 +31,13 @@ OpSpec Spec() {
       .doc =
           "Sets a random rectangle of a tensor to a value, with probability p. A pipeline with the "
           "value \"random\" runs as a Python stage.",
-      .args = {{"p", ArgType::kNumber, 0.5, "probability"},
+      .args = {ArgSpec{"p", ArgType::kNumber, 0.5, "probability"}.In(0, 1),
                {"value", ArgType::kNumbers, std::int64_t{0}, "for all channels, or one for each"},
                {"inplace", ArgType::kBool, std::nullopt, "without effect on the values"}},
-      .classes = {"v1.RandomErasing", "v2.RandomErasing"}};
+      .classes = {"v1.RandomErasing", "v2.RandomErasing"},
+      .draws =
+          "torch: a number that is compared with p (rand), then up to ten times an area and an "
+          "aspect ratio (uniform_), and the first row and column (randint)"};
   for (ArgSpec& arg : AreaSampler::ArgSpecs({0.02, 0.33}, {0.3, 3.3})) {
     spec.args.push_back(std::move(arg));
   }

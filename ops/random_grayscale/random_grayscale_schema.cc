@@ -26,7 +26,8 @@ void RegisterSchemaRandomGrayscale(SchemaRegistry& registry) {
        .doc = "The luminance of a PIL image or of a tensor of uint8 or float32 in as many channels "
               "as it has, with probability p. Of tensors for torch's AVX2 and AVX512 builds.",
        .args = {{"p", ArgType::kNumber, 0.1, "probability"}, ApiArg(), FloatsArg()},
-       .classes = {"v1.RandomGrayscale", "v2.RandomGrayscale"}},
+       .classes = {"v1.RandomGrayscale", "v2.RandomGrayscale"},
+       .draws = "torch: a number that is compared with p (rand)"},
       Make);
 }
 

@@ -95,19 +95,25 @@ void RegisterSchemaRandomOperation(SchemaRegistry& registry) {
        .doc =
            "One operation of a PIL image or a tensor of uint8, with probability p; of a tensor of "
            "float32 invert, solarize, sharpness, autocontrast, and posterize of v2.",
-       .args = {{"operation", ArgType::kText, std::nullopt,
-                 "invert, posterize, solarize, sharpness, autocontrast or equalize", true},
-                {"p", ArgType::kNumber, 0.5, "probability"},
-                {"value", ArgType::kNumber, std::nullopt,
-                 "the bits that posterize keeps, 1..8 (of tensors 0..8); solarize's threshold; the "
-                 "factor of "
-                 "sharpness"},
-                ApiArg(),
-                FloatsArg()},
+       .args =
+           {ArgSpec{"operation", ArgType::kText, std::nullopt,
+                    "invert, posterize, solarize, sharpness, autocontrast or equalize", true}
+                .OneOf(
+                    {"invert", "posterize", "solarize", "sharpness", "autocontrast", "equalize"}),
+            {"p", ArgType::kNumber, 0.5, "probability"},
+            ArgSpec{
+                "value", ArgType::kNumber, std::nullopt,
+                "the bits that posterize keeps, 1..8 (of tensors 0..8); solarize's threshold; the "
+                "factor of "
+                "sharpness"}
+                .In(-1e6, 1e6),
+            ApiArg(),
+            FloatsArg()},
        .classes = {"v1.RandomInvert", "v2.RandomInvert", "v1.RandomPosterize", "v2.RandomPosterize",
                    "v1.RandomSolarize", "v2.RandomSolarize", "v1.RandomAdjustSharpness",
                    "v2.RandomAdjustSharpness", "v1.RandomAutocontrast", "v2.RandomAutocontrast",
-                   "v1.RandomEqualize", "v2.RandomEqualize"}},
+                   "v1.RandomEqualize", "v2.RandomEqualize"},
+       .draws = "torch: a number that is compared with p (rand)"},
       Make);
 }
 

@@ -66,6 +66,7 @@ void RegisterSchemaRandomOrder(SchemaRegistry& registry) {
               "maps no elements of float32.",
        .args = {PartsArg(), GeneratorArg()},
        .classes = {"v1.RandomOrder", "v2.RandomOrder"},
+       .draws = "torch: the order (randperm); Python: the order (shuffle)",
        .shares_draws = SharedDraws::kAnyKind},
       Make);
 }

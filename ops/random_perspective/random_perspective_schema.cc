@@ -64,8 +64,9 @@ Status RandomPerspectiveSchema::DrawImage(const ImageSpec& in, TorchGenerator& r
 }
 
 void RegisterSchemaRandomPerspective(SchemaRegistry& registry) {
-  std::vector<ArgSpec> args = {{"distortion_scale", ArgType::kNumber, 0.5,
-                                "part of half of a side by which a corner moves at most"},
+  std::vector<ArgSpec> args = {ArgSpec{"distortion_scale", ArgType::kNumber, 0.5,
+                                       "part of half of a side by which a corner moves at most"}
+                                   .In(0, 1),
                                {"p", ArgType::kNumber, 0.5, "probability"}};
   for (ArgSpec& arg : AffineArgSpecs(MatrixProducts::kUnknown)) args.push_back(std::move(arg));
   args.push_back(ApiArg());
@@ -80,6 +81,8 @@ void RegisterSchemaRandomPerspective(SchemaRegistry& registry) {
            "almost 0.",
        .args = std::move(args),
        .classes = {"v1.RandomPerspective", "v2.RandomPerspective"},
+       .draws =
+           "torch: a number that is compared with p (rand), then two for each corner (randint)",
        .shares_draws = SharedDraws::kSameKind},
       Make);
 }

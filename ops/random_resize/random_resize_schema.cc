@@ -45,11 +45,18 @@ void RegisterSchemaRandomResize(SchemaRegistry& registry) {
           "Resizes the shorter edge of a PIL image or a tensor of uint8 to a random length. The "
           "size of the output is drawn, so an operator that makes one size follows it: a crop, "
           "or a resize to height and width.",
-      .args = {{"min_size", ArgType::kInt, std::nullopt, "smallest length", /*required=*/true},
-               {"max_size", ArgType::kInt, std::nullopt, "end of the lengths: it is never drawn",
-                /*required=*/true},
+      .args = {ArgSpec{"min_size", ArgType::kInt, std::nullopt, "smallest length",
+                       /*required=*/true}
+                   .In(1, 1 << 20)
+                   .Unit("pixels"),
+               ArgSpec{"max_size", ArgType::kInt, std::nullopt,
+                       "end of the lengths: it is never drawn",
+                       /*required=*/true}
+                   .In(1, 1 << 20)
+                   .Unit("pixels"),
                GeneratorArg()},
       .classes = {"v2.RandomResize"},
+      .draws = "torch: the length (randint); Python: the length (randrange)",
       .shares_draws = SharedDraws::kAnyKind};
   for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
   registry.Add(std::move(spec), Make);

@@ -21,9 +21,15 @@ OpSpec Spec() {
       .doc =
           "A crop of random area and aspect ratio of a PIL image or a tensor of uint8 or float32, "
           "resized as by resize.",
-      .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
-                /*required=*/true}},
+      .args = {ArgSpec{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
+                       /*required=*/true}
+                   .In(1, 1 << 20)
+                   .Count({1, 2})
+                   .Unit("pixels")},
       .classes = {"v1.RandomResizedCrop", "v2.RandomResizedCrop"},
+      .draws =
+          "torch: up to ten times an area and an aspect ratio (uniform_), then the first row and "
+          "column (randint)",
       .shares_draws = SharedDraws::kAnyKind};
   for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
   for (ArgSpec& arg : AreaSampler::ArgSpecs({0.08, 1.0}, {3.0 / 4.0, 4.0 / 3.0})) {

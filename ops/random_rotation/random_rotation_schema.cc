@@ -82,11 +82,17 @@ Status RandomRotationSchema::Rotate(double degrees, const ImageSpec& in, Mutable
 
 void RegisterSchemaRandomRotation(SchemaRegistry& registry) {
   std::vector<ArgSpec> args = {
-      {"degrees", ArgType::kNumbers, std::nullopt, "bounds of the angle, counter-clockwise", true},
-      {"expand", ArgType::kBool, std::int64_t{0},
-       "0; a pipeline whose images grow with the angle runs as a Python stage"},
-      {"choices", ArgType::kNumbers, std::nullopt,
-       "the angles of which one is chosen; the degrees are of no account then"},
+      ArgSpec{"degrees", ArgType::kNumbers, std::nullopt, "bounds of the angle, counter-clockwise",
+              true}
+          .In(-1e6, 1e6)
+          .Count({2})
+          .Unit("degrees"),
+      ArgSpec{"expand", ArgType::kBool, std::int64_t{0},
+              "0; a pipeline whose images grow with the angle runs as a Python stage"}
+          .In(0, 0),
+      ArgSpec{"choices", ArgType::kNumbers, std::nullopt,
+              "the angles of which one is chosen; the degrees are of no account then"}
+          .Unit("degrees"),
       GeneratorArg()};
   for (ArgSpec& arg : AffineSchema::ArgSpecs()) args.push_back(std::move(arg));
   registry.Add(
@@ -95,6 +101,7 @@ void RegisterSchemaRandomRotation(SchemaRegistry& registry) {
               "float32, as torchvision does (for torch's AVX2 and AVX512 builds).",
        .args = std::move(args),
        .classes = {"v1.RandomRotation", "v2.RandomRotation"},
+       .draws = "torch: the angle (uniform_); Python: the angle (uniform, choice)",
        .shares_draws = SharedDraws::kSameKind},
       Make);
 }

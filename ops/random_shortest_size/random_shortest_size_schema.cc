@@ -58,9 +58,14 @@ void RegisterSchemaRandomShortestSize(SchemaRegistry& registry) {
       .doc =
           "Resizes the shorter edge of a PIL image or a tensor of uint8 to one of several lengths, "
           "and the longer one at most to max_size.",
-      .args = {{"min_size", ArgType::kInts, std::nullopt, "the lengths", /*required=*/true},
-               {"max_size", ArgType::kInt, std::nullopt, "bound of the longer edge"}},
+      .args = {ArgSpec{"min_size", ArgType::kInts, std::nullopt, "the lengths", /*required=*/true}
+                   .In(1, 1 << 20)
+                   .Unit("pixels"),
+               ArgSpec{"max_size", ArgType::kInt, std::nullopt, "bound of the longer edge"}
+                   .In(1, 1 << 20)
+                   .Unit("pixels")},
       .classes = {"v2.RandomShortestSize"},
+      .draws = "torch: which of the lengths (randint)",
       .shares_draws = SharedDraws::kAnyKind};
   for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
   registry.Add(std::move(spec), Make);

@@ -61,16 +61,21 @@ Status RandomZoomOutSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
 }
 
 void RegisterSchemaRandomZoomOut(SchemaRegistry& registry) {
-  registry.Add({.name = "random_zoom_out",
-                .doc = "With probability p, puts the image somewhere on a canvas that is larger.",
-                .args = {{"p", ArgType::kNumber, 0.5, "probability"},
-                         {"side_range", ArgType::kNumbers, std::vector<double>{1.0, 4.0},
-                          "least and most of the canvas's sides, in the image's"},
-                         {"fill", ArgType::kNumbers, std::int64_t{0}, "value of the canvas",
-                          /*required=*/false, /*only_pixels=*/true}},
-                .classes = {"v2.RandomZoomOut"},
-                .shares_draws = SharedDraws::kAnyKind},
-               Make);
+  registry.Add(
+      {.name = "random_zoom_out",
+       .doc = "With probability p, puts the image somewhere on a canvas that is larger.",
+       .args = {{"p", ArgType::kNumber, 0.5, "probability"},
+                ArgSpec{"side_range", ArgType::kNumbers, std::vector<double>{1.0, 4.0},
+                        "least and most of the canvas's sides, in the image's"}
+                    .In(1, 64)
+                    .Count({2}),
+                {"fill", ArgType::kNumbers, std::int64_t{0}, "value of the canvas",
+                 /*required=*/false, /*only_pixels=*/true}},
+       .classes = {"v2.RandomZoomOut"},
+       .draws =
+           "torch: a number that is compared with p (rand), then the side and the place (rand)",
+       .shares_draws = SharedDraws::kAnyKind},
+      Make);
 }
 
 }  // namespace headrace::ops

@@ -51,9 +51,14 @@ void RegisterSchemaResize(SchemaRegistry& registry) {
           "length. "
           "Tensors for torch's AVX2 and AVX512 builds; those that become one column are made by "
           "the trainer.",
-      .args = {{"size", ArgType::kInts, std::nullopt,
-                "length of the shorter edge, or [height, width]; left out: max_size decides"},
-               {"max_size", ArgType::kInt, std::nullopt, "bound of the longer edge"}},
+      .args = {ArgSpec{"size", ArgType::kInts, std::nullopt,
+                       "length of the shorter edge, or [height, width]; left out: max_size decides"}
+                   .In(1, 1 << 20)
+                   .Count({1, 2})
+                   .Unit("pixels"),
+               ArgSpec{"max_size", ArgType::kInt, std::nullopt, "bound of the longer edge"}
+                   .AtLeast(1)
+                   .Unit("pixels")},
       .classes = {"v1.Resize", "v2.Resize"}};
   for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
   registry.Add(std::move(spec), Make);

@@ -60,7 +60,13 @@ TEST(Registry, EveryOperatorIsTestedInCppAndAgainstTheFramework) {
 TEST(Registry, ReferencePageIsUpToDate) {
   std::ostringstream page;
   page << "# Native operators\n\nGenerated from the operators' descriptions; see "
-          "[how to add one](../howto/add-operator.md).\n";
+          "[how to add one](../howto/add-operator.md). `headrace operators --json` says the "
+          "same.\n\n"
+          "A range is that of each value of a list. What is outside of it is refused. Two steps of "
+          "a "
+          "plan are no operators: `stack` makes one tensor of several values, and `squeeze` drops "
+          "the "
+          "first dimension of a tensor of one channel.\n";
   for (const auto& [name, entry] : SchemaRegistry::Builtin().entries()) {
     page << "\n" << Describe(entry.spec);
   }

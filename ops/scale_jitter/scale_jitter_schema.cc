@@ -68,11 +68,17 @@ void RegisterSchemaScaleJitter(SchemaRegistry& registry) {
   OpSpec spec{
       .name = "scale_jitter",
       .doc = "Resizes a PIL image or a tensor of uint8 to fit into a target, times a drawn scale.",
-      .args = {{"target_size", ArgType::kInts, std::nullopt,
-                "[width, height], as torchvision takes it", /*required=*/true},
-               {"scale_range", ArgType::kNumbers, std::vector<double>{0.1, 2.0},
-                "least and most of the scale"}},
+      .args = {ArgSpec{"target_size", ArgType::kInts, std::nullopt,
+                       "[width, height], as torchvision takes it", /*required=*/true}
+                   .In(1, 1 << 20)
+                   .Count({1, 2})
+                   .Unit("pixels"),
+               ArgSpec{"scale_range", ArgType::kNumbers, std::vector<double>{0.1, 2.0},
+                       "least and most of the scale"}
+                   .Above(0, 1024)
+                   .Count({2})},
       .classes = {"v2.ScaleJitter"},
+      .draws = "torch: the scale (rand)",
       .shares_draws = SharedDraws::kAnyKind};
   for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
   registry.Add(std::move(spec), Make);

@@ -176,29 +176,46 @@ Status TimmAugmentSchema::DrawImageFromNumpy(const ImageSpec& in, PythonGenerato
 
 void RegisterSchemaTimmAugment(SchemaRegistry& registry) {
   std::vector<ArgSpec> args = {
-      {"ops", ArgType::kInts, std::nullopt,
-       "operations by timm's names: 0 AutoContrast, 1 Equalize, 2 Invert, 3 Rotate, 4 Posterize, 5 "
-       "PosterizeIncreasing, 6 PosterizeOriginal, 7 Solarize, 8 SolarizeIncreasing, 9 SolarizeAdd, "
-       "10 Color, 11 ColorIncreasing, 12 Contrast, 13 ContrastIncreasing, 14 Brightness, 15 "
-       "BrightnessIncreasing, 16 Sharpness, 17 SharpnessIncreasing, 18 ShearX, 19 ShearY, 20 "
-       "TranslateX, 21 TranslateY, 22 TranslateXRel, 23 TranslateYRel",
-       true},
-      {"probabilities", ArgType::kNumbers, std::nullopt, "of each operation", true},
-      {"magnitudes", ArgType::kNumbers, std::nullopt, "of each operation", true},
-      {"policies", ArgType::kInts, std::nullopt,
-       "AutoAugment: how many of the operations each policy has"},
-      {"num_layers", ArgType::kInt, std::nullopt, "RandAugment: how many operations are chosen"},
-      {"weights", ArgType::kNumbers, std::nullopt,
-       "of RandAugment's operations, which are then chosen without replacement"},
-      {"choices_from", ArgType::kText, std::nullopt,
-       "numpy: RandAugment's operations are chosen from NumPy's legacy generator"},
-      {"magnitude_std", ArgType::kNumber, std::int64_t{0}, "of magnitudes that random.gauss draws"},
+      ArgSpec{
+          "ops", ArgType::kInts, std::nullopt,
+          "operations by timm's names: 0 AutoContrast, 1 Equalize, 2 Invert, 3 Rotate, 4 "
+          "Posterize, 5 "
+          "PosterizeIncreasing, 6 PosterizeOriginal, 7 Solarize, 8 SolarizeIncreasing, 9 "
+          "SolarizeAdd, "
+          "10 Color, 11 ColorIncreasing, 12 Contrast, 13 ContrastIncreasing, 14 Brightness, 15 "
+          "BrightnessIncreasing, 16 Sharpness, 17 SharpnessIncreasing, 18 ShearX, 19 ShearY, 20 "
+          "TranslateX, 21 TranslateY, 22 TranslateXRel, 23 TranslateYRel",
+          true}
+          .In(0, kTimmOps - 1),
+      ArgSpec{"probabilities", ArgType::kNumbers, std::nullopt, "of each operation", true}.In(
+          -kMostMagnitude, kMostMagnitude),
+      ArgSpec{"magnitudes", ArgType::kNumbers, std::nullopt, "of each operation", true}.In(
+          0, kMostMagnitude),
+      ArgSpec{"policies", ArgType::kInts, std::nullopt,
+              "AutoAugment: how many of the operations each policy has"}
+          .In(1, kMostLayers),
+      ArgSpec{"num_layers", ArgType::kInt, std::nullopt,
+              "RandAugment: how many operations are chosen"}
+          .In(0, kMostLayers),
+      ArgSpec{"weights", ArgType::kNumbers, std::nullopt,
+              "of RandAugment's operations, which are then chosen without replacement"}
+          .In(0, 1),
+      ArgSpec{"choices_from", ArgType::kText, std::nullopt,
+              "numpy: RandAugment's operations are chosen from NumPy's legacy generator"}
+          .OneOf({"numpy"}),
+      ArgSpec{"magnitude_std", ArgType::kNumber, std::int64_t{0},
+              "of magnitudes that random.gauss draws"}
+          .In(0, kMostMagnitude),
       {"uniform", ArgType::kBool, std::int64_t{0}, "magnitudes are drawn from 0 to their own"},
-      {"magnitude_max", ArgType::kNumber, std::int64_t{10}, "largest magnitude"},
-      {"translate_const", ArgType::kNumber, std::int64_t{250},
-       "pixels that TranslateX and TranslateY move by at magnitude 10"},
-      {"translate_pct", ArgType::kNumber, 0.45,
-       "part of the side that TranslateXRel and TranslateYRel move by at magnitude 10"},
+      ArgSpec{"magnitude_max", ArgType::kNumber, std::int64_t{10}, "largest magnitude"}.In(
+          0, kMostMagnitude),
+      ArgSpec{"translate_const", ArgType::kNumber, std::int64_t{250},
+              "pixels that TranslateX and TranslateY move by at magnitude 10"}
+          .In(-kMostMagnitude, kMostMagnitude)
+          .Unit("pixels"),
+      ArgSpec{"translate_pct", ArgType::kNumber, 0.45,
+              "part of the side that TranslateXRel and TranslateYRel move by at magnitude 10"}
+          .In(-kMostMagnitude, kMostMagnitude),
       {"least_bits", ArgType::kInt, std::int64_t{0},
        "fewest bits to which the client's Pillow posterizes: with fewer it raises"},
       {"random_interpolation", ArgType::kBool, std::int64_t{0},
@@ -208,7 +225,9 @@ void RegisterSchemaTimmAugment(SchemaRegistry& registry) {
   registry.Add({.name = "timm_augment",
                 .doc = "timm's RandAugment and AutoAugment of PIL images.",
                 .args = std::move(args),
-                .classes = {"timm.AutoAugment", "timm.RandAugment"}},
+                .classes = {"timm.AutoAugment", "timm.RandAugment"},
+                .draws = "Python: the policy, whether each operation happens, and its magnitude "
+                         "and sign; NumPy: the operations of RandAugment"},
                Make);
 }
 

@@ -31,11 +31,16 @@ OpSpec Spec() {
           "timm's erasing: sets random rectangles of a tensor to 0. It draws from Python's "
           "generator.",
       .args = {{"probability", ArgType::kNumber, 0.5, "of any rectangle"},
-               {"min_count", ArgType::kInt, std::int64_t{1}, "fewest rectangles"},
-               {"max_count", ArgType::kInt, std::int64_t{1},
-                "most rectangles, up to 64; where it is more than min_count, their number is "
-                "drawn"}},
-      .classes = {"timm.RandomErasing"}};
+               ArgSpec{"min_count", ArgType::kInt, std::int64_t{1}, "fewest rectangles"}.In(1, 64),
+               ArgSpec{
+                   "max_count", ArgType::kInt, std::int64_t{1},
+                   "most rectangles, up to 64; where it is more than min_count, their number is "
+                   "drawn"}
+                   .In(1, 64)},
+      .classes = {"timm.RandomErasing"},
+      .draws =
+          "Python: a number that is compared with the probability, the count, and an area, an "
+          "aspect ratio and a place for each rectangle"};
   spec.args.push_back(GeneratorArg());
   for (ArgSpec& arg : PythonArea::ArgSpecs({0.02, 1.0 / 3.0})) spec.args.push_back(std::move(arg));
   return spec;

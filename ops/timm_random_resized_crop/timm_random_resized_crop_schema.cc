@@ -33,17 +33,26 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 OpSpec Spec() {
   ArgSpec interpolation = InterpolationArg();
   interpolation.doc += "; random: bilinear or bicubic, drawn after the crop";
+  interpolation.limits.choices.emplace_back("random");
   OpSpec spec{
       .name = "timm_random_resized_crop",
       .doc =
           "timm's crop of random area and aspect ratio of a PIL image, resized as by resize. It "
           "draws from Python's generator.",
-      .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
-                /*required=*/true},
-               {"ratio", ArgType::kNumbers, std::vector<double>{3.0 / 4.0, 4.0 / 3.0},
-                "bounds of width / height"},
+      .args = {ArgSpec{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
+                       /*required=*/true}
+                   .In(1, 1 << 20)
+                   .Count({1, 2})
+                   .Unit("pixels"),
+               ArgSpec{"ratio", ArgType::kNumbers, std::vector<double>{3.0 / 4.0, 4.0 / 3.0},
+                       "bounds of width / height"}
+                   .Above(0)
+                   .Count({2}),
                std::move(interpolation)},
-      .classes = {"timm.RandomResizedCropAndInterpolation"}};
+      .classes = {"timm.RandomResizedCropAndInterpolation"},
+      .draws =
+          "Python: up to ten times an area, an aspect ratio and a place; then the interpolation, "
+          "where it is random"};
   spec.args.push_back(GeneratorArg());
   for (ArgSpec& arg : PythonArea::ArgSpecs({0.08, 1.0})) spec.args.push_back(std::move(arg));
   return spec;

@@ -64,9 +64,11 @@ void RegisterSchemaToDtype(SchemaRegistry& registry) {
        .doc = "Element type of a tensor: uint8 to another, or one float type to another. With "
               "scale, a uint8 image keeps its range of values: floats are in 0..1, by dividing in "
               "v1 and by multiplying with 1/255 in v2. v2 leaves PIL images as they are.",
-       .args = {{"dtype", ArgType::kText, std::nullopt,
-                 "uint8, int8, int16, int32, int64, float16, bfloat16, float32 or float64",
-                 /*required=*/true},
+       .args = {ArgSpec{"dtype", ArgType::kText, std::nullopt,
+                        "uint8, int8, int16, int32, int64, float16, bfloat16, float32 or float64",
+                        /*required=*/true}
+                    .OneOf({"uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16",
+                            "float32", "float64"}),
                 {"scale", ArgType::kBool, std::int64_t{0}, "map the range of values too"},
                 ApiArg()},
        .classes = {"v1.ConvertImageDtype", "v2.ConvertImageDtype", "v2.ToDtype"}},

@@ -24,18 +24,21 @@ Status TrivialAugmentWideSchema::DrawImage(const ImageSpec& in, TorchGenerator& 
 }
 
 void RegisterSchemaTrivialAugmentWide(SchemaRegistry& registry) {
-  std::vector<ArgSpec> args = {
-      {"num_magnitude_bins", ArgType::kInt, std::int64_t{31}, "length of each list of magnitudes"}};
+  std::vector<ArgSpec> args = {ArgSpec{"num_magnitude_bins", ArgType::kInt, std::int64_t{31},
+                                       "length of each list of magnitudes"}
+                                   .In(2, 1 << 20)};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/false)) args.push_back(std::move(arg));
-  registry.Add({.name = "trivial_augment_wide",
-                .doc = "One random operation of a PIL image or a tensor of uint8 with a random "
-                       "magnitude. Tensors of more than " +
-                       std::to_string(kMostPixelsOfMean) +
-                       " pixels are made by the trainer. Of tensors for torch's AVX2 and AVX512 "
-                       "builds.",
-                .args = std::move(args),
-                .classes = {"v1.TrivialAugmentWide", "v2.TrivialAugmentWide"}},
-               Make);
+  registry.Add(
+      {.name = "trivial_augment_wide",
+       .doc = "One random operation of a PIL image or a tensor of uint8 with a random "
+              "magnitude. Tensors of more than " +
+              std::to_string(kMostPixelsOfMean) +
+              " pixels are made by the trainer. Of tensors for torch's AVX2 and AVX512 "
+              "builds.",
+       .args = std::move(args),
+       .classes = {"v1.TrivialAugmentWide", "v2.TrivialAugmentWide"},
+       .draws = "torch: the operation and the magnitude (randint), and a sign where it has one"},
+      Make);
 }
 
 }  // namespace headrace::ops

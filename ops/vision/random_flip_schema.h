@@ -26,6 +26,7 @@ class RandomFlipSchema final : public ImageSchema {
                   .doc = doc,
                   .args = {{"p", ArgType::kNumber, 0.5, "probability"}},
                   .classes = {"v1.Random" + kind + "Flip", "v2.Random" + kind + "Flip"},
+                  .draws = "torch: a number that is compared with p (rand)",
                   .shares_draws = SharedDraws::kAnyKind},
                  [](const OpArgs& args, const CompileContext& /*context*/) -> Result<SchemaPtr> {
                    return MakeSchema<RandomFlipSchema>(args.Number("p"));

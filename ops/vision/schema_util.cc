@@ -49,7 +49,7 @@ Result<Padding> ReadPadding(const OpArgs& args, std::string_view name) {
 }
 
 ArgSpec PaddingModeArg() {
-  return {
+  return ArgSpec{
       "padding_mode",
       ArgType::kText,
       std::string("constant"),
@@ -57,7 +57,8 @@ ArgSpec PaddingModeArg() {
       "other tensors: a Python stage). An image that is too small for one reflection to fill the "
       "border is made by the trainer",
       /*required=*/false,
-      /*only_pixels=*/true};
+      /*only_pixels=*/true}
+      .OneOf({"constant", "edge", "reflect", "symmetric"});
 }
 
 Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name) {
@@ -108,8 +109,9 @@ Result<ChannelValues> ReadBorderFill(const OpArgs& args, std::string_view name, 
 }
 
 ArgSpec ApiArg() {
-  return {"api", ArgType::kInt, std::int64_t{1},
-          "1: torchvision.transforms, 2: torchvision.transforms.v2"};
+  return ArgSpec{"api", ArgType::kInt, std::int64_t{1},
+                 "1: torchvision.transforms, 2: torchvision.transforms.v2"}
+      .In(1, 2);
 }
 
 Result<int> ReadApi(const OpArgs& args) {
@@ -177,10 +179,18 @@ ImageSpec InputOf(const CompileContext& context) {
 
 std::vector<ArgSpec> AreaSampler::ArgSpecs(std::vector<double> scale, std::vector<double> ratio) {
   return {
-      {"scale", ArgType::kNumbers, std::move(scale), "bounds of the area, as parts of the image's"},
-      {"ratio", ArgType::kNumbers, std::move(ratio), "bounds of width / height"},
-      {"log_ratio", ArgType::kNumbers, std::nullopt,
-       "torch.log(torch.tensor(ratio)) of the client's torch; when left out, rounded correctly"},
+      ArgSpec{"scale", ArgType::kNumbers, std::move(scale),
+              "bounds of the area, as parts of the image's"}
+          .In(0, 100)
+          .Count({2}),
+      ArgSpec{"ratio", ArgType::kNumbers, std::move(ratio), "bounds of width / height"}
+          .Above(0, 1e6)
+          .Count({2}),
+      ArgSpec{
+          "log_ratio", ArgType::kNumbers, std::nullopt,
+          "torch.log(torch.tensor(ratio)) of the client's torch; when left out, rounded correctly"}
+          .In(-20, 20)
+          .Count({2}),
   };
 }
 

@@ -12,10 +12,15 @@ run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${WORK}/build -G Ninja -D CMAKE_BUILD_TYPE
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 # What is installed is what the public headers need, and each compiles alone.
 file(GLOB_RECURSE installed RELATIVE ${WORK}/prefix/include/headrace ${WORK}/prefix/include/headrace/*)
-foreach(private base/test_draws.h base/hash_forgery.h base/log.h base/secret.h)
-  if(private IN_LIST installed)
-    message(FATAL_ERROR "${private} is installed")
-  endif()
+set(public base/buffer.h base/export.h base/graph.h base/ids.h base/metric.h base/metrics.h base/result.h
+    headrace/client.h headrace/image_folder.h headrace/plan_builder.h headrace/plan_source.h)
+list(SORT installed)
+if(NOT installed STREQUAL public)
+  message(FATAL_ERROR "other headers are installed than the public ones: ${installed}")
+endif()
+foreach(header IN LISTS public)
+  file(WRITE ${WORK}/alone.cc "#include \"${header}\"\n")
+  run(${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I${WORK}/prefix/include/headrace ${WORK}/alone.cc)
 endforeach()
 # The same without CMake.
 file(GLOB pkgconfig ${WORK}/prefix/lib*/pkgconfig ${WORK}/prefix/lib/*/pkgconfig)
@@ -25,10 +30,25 @@ execute_process(
 separate_arguments(flags UNIX_COMMAND "${flags}")
 separate_arguments(link_flags UNIX_COMMAND "${LINK_FLAGS}")
 run(${COMPILER} -std=c++20 ${EXAMPLE}/main.cc -o ${WORK}/by_pkg_config ${flags} ${link_flags})
+# A program that composes a plan, against installed headers and the shared library alone.
+file(WRITE ${WORK}/shared/CMakeLists.txt "cmake_minimum_required(VERSION 3.22)
+project(of_shared LANGUAGES CXX)
+find_package(headrace REQUIRED)
+add_executable(build_plan ${CMAKE_CURRENT_LIST_DIR}/build_plan.cc)
+target_link_libraries(build_plan PRIVATE headrace::shared)
+")
+run(${CMAKE_COMMAND} -S ${WORK}/shared -B ${WORK}/shared/build -G Ninja -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix "-DCMAKE_EXE_LINKER_FLAGS=${LINK_FLAGS}")
+run(${CMAKE_COMMAND} --build ${WORK}/shared/build)
 # The shared library shows what the headers declare, and nothing of the parts below.
 file(GLOB library ${WORK}/prefix/lib*/libheadrace.so.?.?.? ${WORK}/prefix/lib/*/libheadrace.so.?.?.?)
 execute_process(COMMAND nm -DC --defined-only ${library} OUTPUT_VARIABLE shown COMMAND_ERROR_IS_FATAL ANY)
-foreach(needed "headrace::Client::Open(" "headrace::Session::Next(" "headrace::OpenImageFolder(")
+foreach(needed "headrace::Client::Open(" "headrace::Session::Next(" "headrace::OpenImageFolder("
+        "headrace::PlanBuilder::Then(" "headrace::PlanBuilder::Build(" "headrace::FilesSource("
+        "headrace::FileGroupsSource(" "headrace::ImageFolderSource(" "headrace::TarSource("
+        "headrace::ZipSource(" "headrace::FileRangesSource(" "headrace::ObjectsSource("
+        "headrace::ObjectRangesSource(" "headrace::ArraysSource(" "headrace::ArrayFilesSource("
+        "headrace::NpyColumn(" "headrace::JoinSources(")
   string(FIND "${shown}" "${needed}" at)
   if(at EQUAL -1)
     message(FATAL_ERROR "${library} does not show ${needed}")
@@ -48,6 +68,16 @@ execute_process(
   COMMAND ${CMAKE_COMMAND} -E env HEADRACE_BINARY=${WORK}/prefix/bin/headrace LD_LIBRARY_PATH=${folder}
           ${WORK}/by_pkg_config ${WORK}/images 1
   OUTPUT_VARIABLE shared COMMAND_ERROR_IS_FATAL ANY)
+file(WRITE ${WORK}/plan.json [=[
+{"source": {"kind": "folder", "root": "images"},
+ "calls": [["Then", "decode", {}], ["Then", "center_crop", {"size": 8}], ["Field"], ["LabelField"]]}
+]=])
+execute_process(
+  COMMAND ${WORK}/shared/build/build_plan
+  WORKING_DIRECTORY ${WORK} INPUT_FILE ${WORK}/plan.json OUTPUT_VARIABLE plan COMMAND_ERROR_IS_FATAL ANY)
+if(NOT plan MATCHES "center_crop" OR NOT plan MATCHES "local_dir")
+  message(FATAL_ERROR "the plan is ${plan}")
+endif()
 if(NOT shared MATCHES "150 samples, 0 missing")
   message(FATAL_ERROR "with the shared library: ${shared}")
 endif()

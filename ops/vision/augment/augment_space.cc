@@ -19,29 +19,43 @@ bool IsSigned(AugmentOp op) { return op >= AugmentOp::kShearX && op <= AugmentOp
 
 std::vector<ArgSpec> AugmentSpace::ArgSpecs(bool by_size) {
   std::vector<ArgSpec> specs = {
-      {"shear_x", ArgType::kNumbers, std::nullopt,
-       "math.tan of the shear along x of each magnitude, as it stands in the matrix", true},
-      {"shear_y", ArgType::kNumbers, std::nullopt,
-       "math.sin / math.cos of the shear along y of each magnitude", true},
-      {"rotate", ArgType::kNumbers, std::nullopt,
-       "for each magnitude the cosine and the sine that PIL rotates by, then those of the negative "
-       "magnitude"},
-      {"tensor_rotate", ArgType::kNumbers, std::nullopt,
-       "the same of torchvision's matrices for tensors; left out where torch multiplies matrices "
-       "with bits that are not known"},
-      {"enhance", ArgType::kNumbers, std::nullopt,
-       "magnitudes of Brightness, Color, Contrast and Sharpness: what the factor has above 1",
-       true},
-      {"posterize", ArgType::kInts, std::nullopt, "magnitudes of Posterize: bits that stay", true},
-      {"solarize", ArgType::kNumbers, std::nullopt, "magnitudes of Solarize: thresholds of 0..255",
-       true}};
+      ArgSpec{"shear_x", ArgType::kNumbers, std::nullopt,
+              "math.tan of the shear along x of each magnitude, as it stands in the matrix", true}
+          .In(-1e4, 1e4),
+      ArgSpec{"shear_y", ArgType::kNumbers, std::nullopt,
+              "math.sin / math.cos of the shear along y of each magnitude", true}
+          .In(-1e4, 1e4),
+      ArgSpec{"rotate", ArgType::kNumbers, std::nullopt,
+              "for each magnitude the cosine and the sine that PIL rotates by, then those of the "
+              "negative "
+              "magnitude"}
+          .In(-1, 1),
+      ArgSpec{"tensor_rotate", ArgType::kNumbers, std::nullopt,
+              "the same of torchvision's matrices for tensors; left out where torch multiplies "
+              "matrices "
+              "with bits that are not known"}
+          .In(-1, 1),
+      ArgSpec{
+          "enhance", ArgType::kNumbers, std::nullopt,
+          "magnitudes of Brightness, Color, Contrast and Sharpness: what the factor has above 1",
+          true}
+          .In(-1e4, 1e4),
+      ArgSpec{"posterize", ArgType::kInts, std::nullopt, "magnitudes of Posterize: bits that stay",
+              true}
+          .In(0, 8)
+          .Unit("bits"),
+      ArgSpec{"solarize", ArgType::kNumbers, std::nullopt,
+              "magnitudes of Solarize: thresholds of 0..255", true}
+          .In(-1e4, 1e4)};
   if (by_size) {
     specs.push_back({"translate_exceptions", ArgType::kInts, std::nullopt,
                      "bin, side, pixels for each side of an image of which torch.linspace makes "
                      "another number of pixels than exact arithmetic"});
   } else {
-    specs.push_back(
-        {"translate", ArgType::kInts, std::nullopt, "magnitudes of translations in pixels", true});
+    specs.push_back(ArgSpec{"translate", ArgType::kInts, std::nullopt,
+                            "magnitudes of translations in pixels", true}
+                        .In(0, 1 << 20)
+                        .Unit("pixels"));
   }
   // Workers of an older release know only these products and no such argument, so it is not sent.
   constexpr auto kUnsaid = MatrixProducts::kFusedWhereLarge;

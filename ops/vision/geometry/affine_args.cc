@@ -70,13 +70,17 @@ Result<AffineArgs> ReadSampling(const OpArgs& args, const ImageSpec& input, Affi
 
 std::vector<ArgSpec> AffineArgSpecs(MatrixProducts unsaid) {
   return {
-      {"tensor_grids", ArgType::kInt, static_cast<std::int64_t>(unsaid),
-       "how torch multiplies matrices, of tensors; 0: with bits that are not known, tensors are "
-       "not native; 1: by fused operations where the product is large; 2: without any",
-       /*required=*/false, /*only_pixels=*/true},
-      {"interpolation", ArgType::kText, std::string("nearest"),
-       "nearest or bilinear; of PIL images also nearest-exact and bicubic", /*required=*/false,
-       /*only_pixels=*/true},
+      ArgSpec{
+          "tensor_grids", ArgType::kInt, static_cast<std::int64_t>(unsaid),
+          "how torch multiplies matrices, of tensors; 0: with bits that are not known, tensors are "
+          "not native; 1: by fused operations where the product is large; 2: without any",
+          /*required=*/false, /*only_pixels=*/true}
+          .In(0, 2),
+      ArgSpec{"interpolation", ArgType::kText, std::string("nearest"),
+              "nearest or bilinear; of PIL images also nearest-exact and bicubic",
+              /*required=*/false,
+              /*only_pixels=*/true}
+          .OneOf({"nearest", "nearest-exact", "bilinear", "bicubic"}),
       {"fill", ArgType::kNumbers, std::nullopt,
        "value outside of the image, or one for each channel; without it 0, and of tensors edges "
        "that fade",
@@ -94,8 +98,10 @@ Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bo
 }
 
 std::vector<ArgSpec> PilArgSpecs() {
-  return {{"interpolation", ArgType::kText, std::string("nearest"),
-           "nearest, nearest-exact, bilinear or bicubic", /*required=*/false, /*only_pixels=*/true},
+  return {ArgSpec{"interpolation", ArgType::kText, std::string("nearest"),
+                  "nearest, nearest-exact, bilinear or bicubic", /*required=*/false,
+                  /*only_pixels=*/true}
+              .OneOf({"nearest", "nearest-exact", "bilinear", "bicubic"}),
           {"fill", ArgType::kNumbers, std::nullopt,
            "value outside of the image, or one for each channel; 0 when left out",
            /*required=*/false, /*only_pixels=*/true}};
@@ -106,8 +112,9 @@ Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input) {
 }
 
 std::vector<ArgSpec> TensorArgSpecs() {
-  return {{"interpolation", ArgType::kText, std::string("bilinear"), "nearest or bilinear",
-           /*required=*/false, /*only_pixels=*/true},
+  return {ArgSpec{"interpolation", ArgType::kText, std::string("bilinear"), "nearest or bilinear",
+                  /*required=*/false, /*only_pixels=*/true}
+              .OneOf({"nearest", "bilinear"}),
           {"fill", ArgType::kNumbers, std::nullopt,
            "value outside of the image, or one for each channel; without it 0, and edges that fade",
            /*required=*/false, /*only_pixels=*/true}};

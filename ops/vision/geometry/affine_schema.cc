@@ -32,10 +32,12 @@ Result<AffineSchema::Pixels> AffineSchema::ReadPixels(const OpArgs& args,
 }
 
 std::vector<ArgSpec> AffineSchema::ArgSpecs() {
-  std::vector<ArgSpec> args = {
-      {"center", ArgType::kNumbers, std::nullopt,
-       "x and y of what stays in its place, from the upper left corner; the image's center when "
-       "left out"}};
+  std::vector<ArgSpec> args = {ArgSpec{
+      "center", ArgType::kNumbers, std::nullopt,
+      "x and y of what stays in its place, from the upper left corner; the image's center when "
+      "left out"}
+                                   .Count({2})
+                                   .Unit("pixels")};
   for (ArgSpec& arg : AffineArgSpecs(MatrixProducts::kUnknown)) args.push_back(std::move(arg));
   args.push_back(ApiArg());
   args.push_back(FloatsArg());

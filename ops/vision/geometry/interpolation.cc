@@ -6,8 +6,9 @@
 namespace headrace::ops {
 
 ArgSpec InterpolationArg() {
-  return {"interpolation", ArgType::kText, std::string("bilinear"),
-          "nearest, nearest-exact, bilinear, bicubic, lanczos, box or hamming"};
+  return ArgSpec{"interpolation", ArgType::kText, std::string("bilinear"),
+                 "nearest, nearest-exact, bilinear, bicubic, lanczos, box or hamming"}
+      .OneOf({"nearest", "nearest-exact", "bilinear", "bicubic", "lanczos", "box", "hamming"});
 }
 
 Result<Interpolation> ReadInterpolation(const OpArgs& args) {

@@ -9,9 +9,14 @@ namespace headrace::ops {
 
 std::vector<ArgSpec> PythonArea::ArgSpecs(std::vector<double> scale) {
   return {
-      {"scale", ArgType::kNumbers, std::move(scale), "bounds of the area, as parts of the image's"},
-      {"log_ratio", ArgType::kNumbers, std::nullopt,
-       "math.log of the bounds of the aspect ratio, by the client's math", /*required=*/true}};
+      ArgSpec{"scale", ArgType::kNumbers, std::move(scale),
+              "bounds of the area, as parts of the image's"}
+          .In(0, 100)
+          .Count({2}),
+      ArgSpec{"log_ratio", ArgType::kNumbers, std::nullopt,
+              "math.log of the bounds of the aspect ratio, by the client's math", /*required=*/true}
+          .In(-15, 15)
+          .Count({2})};
 }
 
 Result<PythonArea> PythonArea::Make(const OpArgs& args) {

@@ -31,8 +31,9 @@ Status NeedsCvPicture(const CompileContext& context) {
 }
 
 ArgSpec CvBorderArg(std::string_view default_name) {
-  return {"border", ArgType::kText, std::string(default_name),
-          "what stands for pixels outside: CONSTANT, REPLICATE, REFLECT or REFLECT_101"};
+  return ArgSpec{"border", ArgType::kText, std::string(default_name),
+                 "what stands for pixels outside: CONSTANT, REPLICATE, REFLECT or REFLECT_101"}
+      .OneOf({"CONSTANT", "REPLICATE", "REFLECT", "REFLECT_101"});
 }
 
 Result<int> ReadCvBorder(const OpArgs& args) {
