@@ -93,7 +93,7 @@ def test_cheap_nodes_first(tmp_path):
     ports = {"7070": str(free_port()), "9470": str(free_port())}
     script = "set -e; trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n"
     script += numbered(commands("Cheap nodes first"))
-    assert script.count("7070") >= 4 and script.count("9470") == 3
+    assert script.count("7070") >= 4 and script.count("9470") == 1
     for port, free in ports.items():
         script = script.replace(port, free)
     programs = tmp_path / "bin"
@@ -114,9 +114,11 @@ def test_cheap_nodes_first(tmp_path):
         assert done.returncode == 0, said
         assert len(re.findall(r"^\s+\d+_0 +preempt .* R ", done.stdout, re.MULTILINE)) == 1, said
         assert len(re.findall(r"^\s+\d+_0 +all .* R ", done.stdout, re.MULTILINE)) == 1, said
-        assert "spot usable 1 workers 0.01 an hour\nslurm usable 1 workers 0.04 an hour" in said, (
-            said
-        )
+        for row in (
+            r"spot +slurm +yes +usable +1 +0 +0 +1 +1 +1 +0\.01 +0\.01",
+            r"slurm +slurm +no +usable +1 +0 +0 +1 +- +1 +0\.04 +0\.04",
+        ):
+            assert re.search(f"^{row}$", done.stdout, re.MULTILINE), (row, said)
         assert 'headrace_pool_workers{pool="spot",state="running"} 1' in done.stdout, said
 
 
