@@ -183,6 +183,31 @@
   X(u64, replica_hits, 20, kCount, kGauge, "",                                     \
     "samples that were found in these copies, by the workers there are")
 
+// What the coordinator says of one of its pools: fields of PoolStatus. The rows of members in a state, `queued` to
+// `lost`, are one metric with a label for the state.
+#define HEADRACE_POOL_METRICS(X)                                                                 \
+  X(u32, queued, 10, kCount, kGauge, "", "workers of a pool in each state")                      \
+  X(u32, starting, 11, kCount, kGauge, "", "workers of a pool in each state")                    \
+  X(u32, running, 12, kCount, kGauge, "", "workers of a pool in each state")                     \
+  X(u32, waiting, 13, kCount, kGauge, "", "workers of a pool in each state")                     \
+  X(u32, draining, 14, kCount, kGauge, "", "workers of a pool in each state")                    \
+  X(u32, lost, 15, kCount, kGauge, "", "workers of a pool in each state")                        \
+  X(u32, wanted_workers, 16, kCount, kGauge, "",                                                 \
+    "workers that a pool has or was asked for, without those that leave or are lost")            \
+  X(f64, cores, 17, kCount, kGauge, "", "cores of a pool's workers that are there")              \
+  X(f64, core_price, 18, kCount, kGauge, "",                                                     \
+    "what one of them costs an hour; none where it is not known")                                \
+  X(f64, cost_per_hour, 19, kCount, kGauge, "",                                                  \
+    "what all of them cost an hour; none where it is not known")                                 \
+  X(u32, usable, 20, kCount, kGauge, "",                                                         \
+    "1: it is asked in its turn; 0: it is passed over, after a failure, a pre-emption or "       \
+    "without room")                                                                              \
+  X(f64, passed_over_seconds, 21, kSeconds, kGauge, "",                                          \
+    "time for which it is still passed over; 0: it is not, or nobody knows")                     \
+  X(u32, troubled, 22, kCount, kGauge, "",                                                       \
+    "1: its engine refuses workers, fails or starts them in vain; 0: it does not, or it has no " \
+    "room")
+
 // What the coordinator says of itself and of workers that are gone: fields of ClusterStatus.
 #define HEADRACE_CLUSTER_METRICS(X)                                                         \
   X(f64, coordinator_cpu_seconds, 4, kSeconds, kCounter, "", "CPU time of the coordinator") \

@@ -55,6 +55,20 @@ std::string_view DetailName(Detail detail) {
       return "NotAllowed";
     case Detail::kEndsWorkers:
       return "EndsWorkers";
+    case Detail::kQuota:
+      return "Quota";
+    case Detail::kForbidden:
+      return "Forbidden";
+    case Detail::kNoImage:
+      return "NoImage";
+    case Detail::kNoPlace:
+      return "NoPlace";
+    case Detail::kUnreachable:
+      return "Unreachable";
+    case Detail::kNoRoom:
+      return "NoRoom";
+    case Detail::kWorkersFail:
+      return "WorkersFail";
     case Detail::kUnknown:
       return "Unknown";
   }

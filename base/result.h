@@ -40,6 +40,14 @@ enum class Detail : unsigned char {
   kNoFile = 5,        // kNotFound: on that host the name of the sample's file leads nowhere
   kNotAllowed = 6,    // kUnavailable: the file lies outside of what the worker may read
   kEndsWorkers = 7,   // kUnavailable: workers were lost while they made the sample, or its batch
+  // Why an engine does not give a pool its workers.
+  kQuota = 8,         // a quota or a limit of its is used up
+  kForbidden = 9,     // its account may not
+  kNoImage = 10,      // nodes do not get the image
+  kNoPlace = 11,      // there is no such partition or namespace, or it takes nobody
+  kUnreachable = 12,  // it does not answer, or cannot be run
+  kNoRoom = 13,       // no node has room now
+  kWorkersFail = 14,  // they start and end, or do not register
   kUnknown = 255,     // a detail of a newer peer
 };
 

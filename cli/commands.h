@@ -25,6 +25,7 @@ void AddExplain(CLI::App& app, Action& chosen, std::vector<std::string> program)
 void AddVerify(CLI::App& app, Action& chosen, std::vector<std::string> program);
 void AddJobs(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
+void AddPoolsCommand(CLI::App& app, Action& chosen);
 void AddCache(CLI::App& app, Action& chosen);
 void AddDatasets(CLI::App& app, Action& chosen);
 void AddDrain(CLI::App& app, Action& chosen);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/plain_text.h"
 #include "cli/text.h"
@@ -83,6 +84,22 @@ Finding OfWorker(const Observed& seen, const wire::WorkerStatus& worker,
                 "choice"};
 }
 
+// nullopt: nobody starts workers there.
+std::optional<Finding> OfPool(const wire::PoolStatus& pool) {
+  if (pool.kind == "static") return std::nullopt;
+  const std::string name = "pool " + PlainText(pool.name);
+  const std::string has = std::to_string(pool.running) +
+                          (pool.running == 1 ? " worker is ready" : " workers are ready") + ", " +
+                          std::to_string(pool.wanted_workers) + " wanted";
+  if (!pool.trouble_stands) return Finding{Level::kFine, name + ": " + has, ""};
+  // It still gives workers, or has only to be waited for.
+  const bool serves = pool.running > 0 || pool.trouble.detail() == Detail::kNoRoom;
+  return Finding{
+      serves ? Level::kWarning : Level::kProblem,
+      name + ": " + PlainText(pool.what) + "; " + has + ": " + PlainText(pool.trouble.message()),
+      PlainText(pool.remedy)};
+}
+
 Finding OfKubernetes(const Result<std::vector<std::string>>& missing) {
   if (!missing.ok()) {
     return {
@@ -119,6 +136,9 @@ std::vector<Finding> Diagnose(const Observed& seen) {
   }
   found.push_back(OfCoordinator(seen));
   if (!seen.status || !seen.status->ok()) return found;
+  for (const wire::PoolStatus& pool : (*seen.status)->pools) {
+    if (std::optional<Finding> of_pool = OfPool(pool)) found.push_back(std::move(*of_pool));
+  }
   const std::vector<wire::WorkerStatus>& workers = (*seen.status)->workers;
   bool serves = false;
   for (std::size_t i = 0; i < workers.size(); ++i) {

@@ -115,6 +115,35 @@ TEST(Doctor, SaysWhatTheRoleOnKubernetesLacks) {
   EXPECT_THAT(Worst(seen).remedy, HasSubstr("--kubernetes-token-file"));
 }
 
+TEST(Doctor, SaysWhatStandsInTheWayOfAPoolAndWhatToDo) {
+  Observed seen = Healthy();
+  wire::PoolStatus pool{.name = "spot", .kind = "slurm", .state = "usable"};
+  pool.running = 1;
+  pool.wanted_workers = 2;
+  const auto with = [&](const wire::PoolStatus& one) {
+    (*seen.status)->pools = {one};
+    return Diagnose(seen)[2];
+  };
+  EXPECT_EQ(with(pool).level, Level::kFine);
+  EXPECT_EQ(with(pool).text, "pool spot: 1 worker is ready, 2 wanted");
+  pool.trouble = Unavailable("sbatch: Invalid partition").WithDetail(Detail::kNoPlace);
+  pool.what = "there is no such place";
+  pool.remedy = "name one that there is";
+  EXPECT_EQ(with(pool).level, Level::kFine) << "it is over";
+  pool.trouble_stands = true;
+  EXPECT_EQ(with(pool).level, Level::kWarning) << "it serves, with fewer than it should";
+  EXPECT_EQ(with(pool).text,
+            "pool spot: there is no such place; 1 worker is ready, 2 wanted: sbatch: Invalid "
+            "partition");
+  EXPECT_EQ(with(pool).remedy, "name one that there is");
+  pool.running = 0;
+  EXPECT_EQ(with(pool).level, Level::kProblem);
+  pool.trouble = Unavailable("2 queued").WithDetail(Detail::kNoRoom);
+  EXPECT_EQ(with(pool).level, Level::kWarning) << "it has only to be waited for";
+  pool.kind = "static";
+  EXPECT_EQ(with(pool).text.substr(0, 8), "worker 7") << "nobody starts workers there";
+}
+
 // What a peer says of itself cannot fake a line.
 TEST(Doctor, NamesStayInTheirLine) {
   Observed seen = Healthy();

@@ -129,6 +129,7 @@ int main(int argc, char** argv) {
   headrace::cli::AddWorker(app, chosen);
   headrace::cli::AddJobs(app, chosen);
   headrace::cli::AddWorkers(app, chosen);
+  headrace::cli::AddPoolsCommand(app, chosen);
   headrace::cli::AddCache(app, chosen);
   headrace::cli::AddDatasets(app, chosen);
   headrace::cli::AddDrain(app, chosen);

@@ -21,8 +21,9 @@ struct Command {
 
 void Collect(const CLI::App& app, const std::string& name, std::vector<Command>& all) {
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    all.push_back({name + " " + sub->get_name(), sub});
-    Collect(*sub, all.back().name, all);
+    const std::string own = name + " " + sub->get_name();  // not of the list, which grows
+    all.push_back({own, sub});
+    Collect(*sub, own, all);
   }
 }
 

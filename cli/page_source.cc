@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <utility>
 
 #include "base/log.h"
@@ -12,27 +11,6 @@
 
 namespace headrace::cli {
 namespace {
-
-// Counts the member in all of its pool and of all pools.
-template <typename Counts>
-std::int32_t& CountOf(Counts& pool, coordinator::PoolMember::State state) {
-  using State = coordinator::PoolMember::State;
-  switch (state) {
-    case State::kQueued:
-      return pool.queued;
-    case State::kStarting:
-      return pool.starting;
-    case State::kRunning:
-      return pool.running;
-    case State::kWaiting:
-      return pool.waiting;
-    case State::kDraining:
-      return pool.draining;
-    case State::kLost:
-      break;
-  }
-  return pool.lost;
-}
 
 void AddReason(const coordinator::PoolMember& member, web::PoolState& pool) {
   const bool there = member.state == coordinator::PoolMember::State::kRunning ||
@@ -49,42 +27,34 @@ void AddReason(const coordinator::PoolMember& member, web::PoolState& pool) {
 
 }  // namespace
 
-web::PoolState PoolStateOf(const coordinator::PoolReport& report, const wire::ClusterStatus& now) {
+web::PoolState PoolStateOf(const coordinator::PoolReport& report,
+                           const std::vector<wire::PoolStatus>& pools) {
   web::PoolState all;
   all.least = report.least;
   all.most = std::max(report.least, report.most);
   all.wanted = report.wanted;
-  std::map<WorkerId, std::size_t> homes;
   for (const coordinator::PoolReport::Named& each : report.pools) {
-    web::NamedPoolState pool{.name = each.name,
-                             .kind = each.kind,
-                             .state = each.state,
-                             .preemptible = each.rules.preemptible,
-                             .core_price = each.rules.core_price};
-    if (each.rules.most != coordinator::PoolRules::kNoBound) pool.most = each.rules.most;
-    all.name += (all.name.empty() ? "" : ", ") + each.name;
-    for (const coordinator::PoolMember& member : each.members) {
-      ++CountOf(all, member.state);
-      ++CountOf(pool, member.state);
-      if (member.worker.valid()) homes[member.worker] = all.pools.size();
-      AddReason(member, all);
-    }
-    all.pools.push_back(std::move(pool));
-  }
-  for (const wire::WorkerStatus& worker : now.workers) {
-    const auto home = homes.find(worker.info.worker);
-    if (worker.state == "lost" || home == homes.end()) continue;
-    all.pools[home->second].cores += worker.info.usable_cores();
+    for (const coordinator::PoolMember& member : each.members) AddReason(member, all);
   }
   double cost = 0;
-  for (const web::NamedPoolState& pool : all.pools) {
+  for (const wire::PoolStatus& pool : pools) {
+    all.name += (all.name.empty() ? "" : ", ") + pool.name;
+    const auto add = [](std::int32_t& sum, std::uint32_t members) {
+      sum += static_cast<std::int32_t>(members);
+    };
+    add(all.queued, pool.queued);
+    add(all.starting, pool.starting);
+    add(all.running, pool.running);
+    add(all.waiting, pool.waiting);
+    add(all.draining, pool.draining);
+    add(all.lost, pool.lost);
     all.cores += pool.cores;
-    cost += pool.cores * pool.core_price;
+    cost += pool.cost_per_hour;
   }
   if (all.cores > 0) {
     all.core_price = cost / all.cores;
-  } else if (!all.pools.empty()) {
-    all.core_price = all.pools.front().core_price;
+  } else if (!pools.empty()) {
+    all.core_price = pools.front().core_price;
   }
   return all;
 }
@@ -93,7 +63,7 @@ web::PageSource PageOf(coordinator::Coordinator& coordinator, PageSettings setti
   web::PageSource page;
   page.state = [&coordinator, policy = std::move(settings.policy)] {
     web::PageState state{coordinator.Describe(), {}, policy, {}};
-    state.pool = PoolStateOf(coordinator.DescribePool(), state.cluster);
+    state.pool = PoolStateOf(coordinator.DescribePool(), state.cluster.pools);
     return state;
   };
   page.status = &StatusJson;
@@ -112,9 +82,7 @@ Result<std::unique_ptr<web::StatusServer>> ServePage(net::Reactor& reactor,
                                                      web::HttpOptions http, PageSettings settings) {
   web::StatusSource source;
   source.metrics = [&coordinator]() -> std::function<std::string()> {
-    return [now = coordinator.Describe(), pools = coordinator.DescribePool()] {
-      return web::MetricsText(now) + web::PoolMetricsText(PoolStateOf(pools, now));
-    };
+    return [now = coordinator.Describe()] { return web::MetricsText(now); };
   };
   source.not_ready = [] { return std::string(); };  // it serves once it listens
   source.page = PageOf(coordinator, std::move(settings));

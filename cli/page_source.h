@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coordinator/coordinator.h"
 #include "net/reactor.h"
@@ -23,8 +24,8 @@ struct PageSettings {
     net::Reactor& reactor, coordinator::Coordinator& coordinator, web::HttpOptions http,
     PageSettings settings);
 
-// How many members are in which state, why they are not there, and what they have and cost. `now`: their workers.
+// How many members are in which state in all pools, why they are not there, and what they have and cost.
 [[nodiscard]] web::PoolState PoolStateOf(const coordinator::PoolReport& report,
-                                         const wire::ClusterStatus& now);
+                                         const std::vector<wire::PoolStatus>& pools);
 
 }  // namespace headrace::cli

@@ -224,7 +224,8 @@ std::string TopPage(const std::string& address, const wire::ClusterStatus& now,
                     const wire::ClusterStatus* before) {
   double cpu = now.coordinator_cpu_seconds + now.ended_workers_cpu_seconds;
   for (const wire::WorkerStatus& worker : now.workers) cpu += worker.last.cpu_seconds;
-  const std::string lines = AdviceLines(now) + UnfitLines(now) + SlowLines(now) + RoomLine(now);
+  const std::string lines =
+      AdviceLines(now) + UnfitLines(now) + SlowLines(now) + RoomLine(now) + PoolsLine(now);
   return "headrace " + Plain(now.version) + "  " + address + "  " +
          std::to_string(now.jobs.size()) + " jobs  " + std::to_string(now.workers.size()) +
          " workers  " + Format("%.1f", cpu) + " CPU s (coordinator " +

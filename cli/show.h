@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "schemas/wire/control.h"
 
-// The tables and the JSON of `headrace jobs|workers|cache|datasets|top`. Pure: they make text from a
+// The tables and the JSON of `headrace jobs|workers|pools|cache|datasets|top`. Pure: they make text from a
 // ClusterStatus.
 namespace headrace::cli {
 
@@ -18,6 +18,7 @@ namespace headrace::cli {
 // What the tiers of each worker hold, and what each worker holds of each data set.
 [[nodiscard]] std::string CacheTable(const wire::ClusterStatus& now);
 [[nodiscard]] std::string DatasetsTable(const wire::ClusterStatus& now);
+[[nodiscard]] std::string PoolsTable(const wire::ClusterStatus& now);
 // The jobs that have ended, as far as they were asked for: the last one first.
 [[nodiscard]] std::string EndedTable(const wire::ClusterStatus& now);
 // Indented JSON; its keys carry units.
@@ -27,6 +28,7 @@ namespace headrace::cli {
 [[nodiscard]] std::string WorkersJson(const wire::ClusterStatus& now);
 [[nodiscard]] std::string CacheJson(const wire::ClusterStatus& now);
 [[nodiscard]] std::string DatasetsJson(const wire::ClusterStatus& now);
+[[nodiscard]] std::string PoolsJson(const wire::ClusterStatus& now);
 // The page of `headrace jobs show` for one job, with its other ranks unless they are lost; also of one that has
 // ended.
 // kNotFound: no such job.
@@ -39,6 +41,10 @@ namespace headrace::cli {
 [[nodiscard]] std::string RoomLine(const wire::ClusterStatus& now);
 // Lines such as "worker 3 on node2 is draining: slow for 2 programs, job 5: ...".
 [[nodiscard]] std::string SlowLines(const wire::ClusterStatus& now);
+// What stands or stood in the way of each pool, and what to do about what stands.
+[[nodiscard]] std::string PoolLines(const wire::ClusterStatus& now);
+// One line of all pools that start workers; empty: there is none.
+[[nodiscard]] std::string PoolsLine(const wire::ClusterStatus& now);
 // "worker 3 on node2".
 [[nodiscard]] std::string WorkerName(const wire::ClusterStatus& now, WorkerId id);
 // The whole page of `top`.

@@ -13,5 +13,6 @@ namespace headrace::cli {
 [[nodiscard]] nlohmann::ordered_json JobObject(const wire::JobStatus& job);
 [[nodiscard]] nlohmann::ordered_json WorkerObject(const wire::WorkerStatus& worker);
 [[nodiscard]] nlohmann::ordered_json DatasetObject(const wire::DatasetStatus& dataset);
+[[nodiscard]] nlohmann::ordered_json PoolObject(const wire::PoolStatus& pool);
 
 }  // namespace headrace::cli

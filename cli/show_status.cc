@@ -16,27 +16,13 @@ std::string OneLine(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-OrderedJson PoolObject(const web::PoolState& pool) {
+OrderedJson PoolsObject(const web::PoolState& pool, const std::vector<wire::PoolStatus>& each_of) {
   OrderedJson reasons = OrderedJson::array();
   for (const web::PoolState::Reason& each : pool.reasons) {
     reasons.push_back({{"text", each.text}, {"members", each.members}});
   }
   OrderedJson pools = OrderedJson::array();
-  for (const web::NamedPoolState& each : pool.pools) {
-    pools.push_back({{"name", each.name},
-                     {"kind", each.kind},
-                     {"state", each.state},
-                     {"preemptible", each.preemptible},
-                     {"most", each.most},
-                     {"queued", each.queued},
-                     {"starting", each.starting},
-                     {"running", each.running},
-                     {"waiting", each.waiting},
-                     {"draining", each.draining},
-                     {"lost", each.lost},
-                     {"cores", each.cores},
-                     {"core_price", each.core_price}});
-  }
+  for (const wire::PoolStatus& each : each_of) pools.push_back(PoolObject(each));
   return {{"name", pool.name},
           {"least", pool.least},
           {"most", pool.most},
@@ -59,7 +45,7 @@ std::string StatusJson(const web::PageState& state) {
   OrderedJson all = {{"format", web::FrameMaker::kFormat}};
   all.update(ClusterObject(state.cluster));
   all["policy"] = state.policy;
-  all["pool"] = PoolObject(state.pool);
+  all["pool"] = PoolsObject(state.pool, state.cluster.pools);
   OrderedJson jobs = OrderedJson::array(), workers = OrderedJson::array(),
               datasets = OrderedJson::array();
   for (const wire::JobStatus& each : state.cluster.jobs) jobs.push_back(JobObject(each));

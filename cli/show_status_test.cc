@@ -19,7 +19,7 @@ web::PageState AState() {
   state.policy = "fifo";
   state.pool.name = "slurm";
   state.pool.reasons.push_back({"(Priority)", 2});
-  state.pool.pools = {{.name = "spot", .kind = "slurm", .state = "held", .preemptible = true}};
+  state.cluster.pools = {{.name = "spot", .kind = "slurm", .state = "held", .preemptible = true}};
   wire::JobStatus job;
   job.job = JobId(17);
   job.name = "train\xff.py";
@@ -44,6 +44,7 @@ TEST(StatusJsonTest, HasTheObjectsOfTheCommandsInOneLine) {
   EXPECT_EQ(all["pool"]["pools"][0]["name"], "spot");
   EXPECT_EQ(all["pool"]["pools"][0]["state"], "held");
   EXPECT_EQ(all["pool"]["pools"][0]["preemptible"], true);
+  EXPECT_EQ(all["pool"]["pools"], TestJson::parse(PoolsJson(state.cluster))["pools"]);
   EXPECT_EQ(all["jobs"], TestJson::parse(JobsJson(state.cluster))["jobs"]);
   EXPECT_EQ(all["workers"], TestJson::parse(WorkersJson(state.cluster))["workers"]);
   EXPECT_EQ(all["datasets"], TestJson::parse(DatasetsJson(state.cluster))["datasets"]);

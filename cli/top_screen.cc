@@ -178,7 +178,7 @@ std::vector<std::string> Notes(const wire::ClusterStatus& now) {
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const auto* a, const auto* b) { return a->wait_share > b->wait_share; });
   std::vector<std::string> notes;
-  std::string others = RoomLine(now) + SlowLines(now) + UnfitLines(now);
+  std::string others = RoomLine(now) + PoolsLine(now) + SlowLines(now) + UnfitLines(now);
   for (std::size_t end; (end = others.find('\n')) != std::string::npos; others.erase(0, end + 1)) {
     notes.push_back(others.substr(0, end));
   }

@@ -13,11 +13,13 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "coordinator/describe_pools.h"
 #include "coordinator/held_answers.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/own_orders.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/pool_keeper.h"
+#include "coordinator/pool_options.h"
 #include "coordinator/story.h"
 #include "net/descriptor_watch.h"
 #include "net/exposure.h"
@@ -30,17 +32,6 @@ constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
 constexpr std::size_t kMostUnsentBytes = std::size_t{256} << 20;
 constexpr auto kComplainEvery = std::chrono::seconds(1);
 
-// Heartbeats after which an unneeded member of a pool is drained.
-constexpr int kIdlePeriods = 60;
-
-// Converts the endpoint to the address for a process on this host.
-std::string LocalEndpoint(std::string endpoint) {
-  for (const std::string any : {"tcp://0.0.0.0:", "tcp://*:", "tcp://[::]:"}) {
-    if (endpoint.starts_with(any)) return "tcp://127.0.0.1:" + endpoint.substr(any.size());
-  }
-  return endpoint;
-}
-
 // Logs what StoryOf says, which may be nothing.
 void Say(const std::string& line) {
   if (!line.empty()) LogInfo(line);
@@ -50,43 +41,6 @@ Status UnknownPolicy(const PolicyRegistry& policies, const std::string& name) {
   std::string known;
   for (const std::string& each : policies.Names()) known += (known.empty() ? "" : ", ") + each;
   return NotFound("no policy named " + name + "; this build has: " + known);
-}
-
-// Converts it to the address for a process that knows this host as `host`.
-std::string EndpointAt(const std::string& endpoint, const std::string& host) {
-  if (!endpoint.starts_with("tcp://")) return endpoint;
-  return "tcp://" + host + endpoint.substr(endpoint.rfind(':'));
-}
-
-PoolKeeper::Options KeeperOptions(const CoordinatorOptions& options) {
-  PoolKeeper::Options kept{.least = options.workers,
-                           .most = options.most_workers,
-                           .idle_after = options.heartbeat * kIdlePeriods,
-                           .member_cores = options.worker_cores,
-                           .patience = options.pool_patience,
-                           .pools = {},
-                           .on_demand_at_least = options.on_demand_at_least,
-                           .room_within = options.room_within};
-  for (const PoolWish& wish : options.pools) {
-    PoolKeeper::NamedPool pool{wish.shown_name(), wish.rules};
-    if (pool.rules.core_price <= 0) pool.rules.core_price = options.prices.core;
-    kept.pools.push_back(std::move(pool));
-  }
-  return kept;
-}
-
-// Without the epoch. listens: the coordinator's endpoint.
-PoolOptions PoolOptionsOf(const CoordinatorOptions& options, const PoolWish& wish,
-                          const PoolRegistry& registry, const std::string& listens) {
-  PoolOptions pool;
-  pool.most_members = std::max(pool.most_members, options.most_workers);
-  const PoolDescriptor* kind = registry.Find(wish.kind);
-  const bool here = options.advertise.empty() || (kind != nullptr && kind->on_this_host);
-  const std::string endpoint =
-      here ? LocalEndpoint(listens) : EndpointAt(listens, options.advertise);
-  pool.name = PoolName(endpoint) + (wish.name.empty() ? "" : "-" + wish.name);
-  if (options.worker_command) pool.worker_command = options.worker_command(wish, endpoint);
-  return pool;
 }
 
 class CoordinatorImpl final : public Coordinator {
@@ -147,7 +101,9 @@ class CoordinatorImpl final : public Coordinator {
   [[nodiscard]] const std::string& endpoint() const override { return socket_->endpoint(); }
   [[nodiscard]] const State& state() const override { return state_; }
   [[nodiscard]] wire::ClusterStatus Describe() const override {
-    return DescribeCluster(rules_, state_, {}, ThisMoment());
+    wire::ClusterStatus status = DescribeCluster(rules_, state_, {}, ThisMoment());
+    status.pools = DescribePools(keeper_.Describe(), status.workers);
+    return status;
   }
 
   [[nodiscard]] PoolReport DescribePool() const override { return keeper_.Describe(); }
@@ -279,7 +235,12 @@ class CoordinatorImpl final : public Coordinator {
     }
     for (const std::string& warning : decision.warnings) LogWarning(warning);
     if (!decision.refused.ok()) Complain(decision.refused);
-    for (const Reply& reply : decision.replies) Introduce(reply);
+    for (Reply& reply : decision.replies) {
+      Introduce(reply);
+      if (auto* status = std::get_if<wire::ClusterStatus>(&reply.body)) {
+        status->pools = DescribePools(keeper_.Describe(), status->workers);
+      }
+    }
     Deliver(durable, Address(std::move(decision.replies), std::move(decision.pushes)));
     for (const VerifyWorker& verify : decision.verify) Verify(verify.worker);
     if (!decision.demand_cores) return;

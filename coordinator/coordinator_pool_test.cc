@@ -249,6 +249,22 @@ TEST_F(CoordinatorPoolTest, AnotherCauseIsSaidAndASuccessForgetsCauseAndPauses) 
   EXPECT_THAT(pool_.asked, SizeIs(asked + 1)) << "at once";
 }
 
+TEST_F(CoordinatorPoolTest, WhoAsksForTheStatusIsToldOfThePool) {
+  OpenJob("train");
+  Register("node");
+  pool_.answer = Unavailable("no answer").WithDetail(Detail::kUnreachable);
+  OpenJob("another");
+  reactor_.Receive("admin", wire::StatusQuery{.request = 1});
+  const auto told = reactor_.Last<wire::ClusterStatus>("admin").pools;
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].kind, "scripted");
+  EXPECT_EQ(told[0].running, 1U);
+  EXPECT_EQ(told[0].cores, 1);
+  EXPECT_EQ(told[0].trouble, pool_.answer);
+  EXPECT_TRUE(told[0].trouble_stands);
+  EXPECT_EQ(coordinator_->Describe().pools, told) << "the page has the same";
+}
+
 // Three members and three jobs that keep four fifths of a core busy each; one of the jobs ends.
 // That job decides which member is then used least: the oldest, the youngest or the other.
 class CoordinatorDrainTest : public CoordinatorPoolTest, public testing::WithParamInterface<int> {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "coordinator/drain_choice.h"
+#include "coordinator/scaling/pool_remedy.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -115,6 +116,7 @@ void PoolKeeper::Tell(const Update& update, const State& state) {
     Register(added->info);
     const auto found = Find(added->info.worker);
     if (!found) return;
+    kept_[found->first].trouble.Came();
     std::string news = kept_[found->first].growth.Came(Now());
     if (!news.empty()) LogInfo(Named(kept_[found->first].label, std::move(news)));
   } else if (const auto* removed = std::get_if<RemoveWorker>(&update)) {
@@ -277,6 +279,7 @@ void PoolKeeper::Look() {
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     PoolWatch::Verdict verdict = kept_[i].watch.Observe(kept_[i].pool->List(), Now());
     if (!verdict.news.empty()) LogInfo(Named(kept_[i].label, std::move(verdict.news)));
+    if (!verdict.waits.ok()) kept_[i].trouble.Met(verdict.waits, Now());
     for (const Status& failure : verdict.failures) Complain(i, failure);
     for (const std::string& handle : verdict.kill) Kill(i, handle, kGrace);
   }
@@ -307,11 +310,20 @@ PoolReport PoolKeeper::Describe() const {
   const std::vector<PoolSeen> seen = See();
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const Kept& each = kept_[i];
+    std::optional<SteadyTime> until = choice_.PassedOverUntil(i);
+    if (each.growth.next() > Now()) until = std::max(until.value_or(Now()), each.growth.next());
     report.pools.push_back({.name = each.said.name,
                             .kind = std::string(each.pool->name()),
                             .rules = each.said.rules,
                             .state = std::string(choice_.StateOf(i, seen[i])),
+                            .trouble = each.trouble.Tell(Now()),
                             .members = each.pool->List()});
+    PoolReport::Named& told = report.pools.back();
+    if (until && *until > Now()) told.passed_over = *until - Now();
+    if (told.trouble.why.ok()) continue;
+    const Detail trouble = told.trouble.why.detail();
+    told.remedy = each.pool->Remedy(trouble);
+    if (told.remedy.empty()) told.remedy = GeneralRemedy(trouble);
   }
   return report;
 }
@@ -356,6 +368,7 @@ void PoolKeeper::TakenAway(std::size_t pool) {
 
 // Each cause is said once.
 void PoolKeeper::Complain(std::size_t pool, const Status& why) {
+  kept_[pool].trouble.Met(why, Now());
   std::string line = kept_[pool].growth.Failed(why, Now());
   if (!line.empty()) LogWarning(Named(kept_[pool].label, std::move(line)));
 }

@@ -19,6 +19,7 @@
 #include "coordinator/scaling/pool_choice.h"
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
+#include "coordinator/scaling/pool_trouble.h"
 #include "coordinator/state/state.h"
 
 namespace headrace::coordinator {
@@ -83,6 +84,7 @@ class PoolKeeper {
     std::string label = {};  // in the log; empty: there is no other pool
     std::unique_ptr<Pool> pool = nullptr;
     PoolGrowth growth = {};
+    PoolTrouble trouble = {};
     PoolWatch watch;
     std::string_view told = {};  // PoolChoice::StateOf, as the log has it
   };

@@ -234,6 +234,60 @@ TEST_F(PoolsKeeperTest, PoolsWhoseWorkersAreOfUnequalSizeAreRefused) {
   EXPECT_THAT(begun.message(), HasSubstr("normal has workers of 4 cores, and spot of 2"));
 }
 
+TEST_F(PoolsKeeperTest, APoolTellsItsTroubleWithWhatToDoUntilAMemberComes) {
+  ASSERT_TRUE(Begin(0, 8).ok());
+  EXPECT_TRUE(keeper_->Describe().pools[0].trouble.why.ok());
+  pools_[0].answer = ResourceExhausted("exceeded quota").WithDetail(Detail::kQuota);
+  Second(6);
+  PoolReport::Named told = keeper_->Describe().pools[0];
+  EXPECT_EQ(told.trouble.why, pools_[0].answer);
+  EXPECT_TRUE(told.trouble.stands);
+  EXPECT_EQ(told.trouble.age, Duration::zero());
+  EXPECT_THAT(std::string(told.remedy), HasSubstr("have the quota raised"));
+  EXPECT_EQ(told.state, "closed");
+  EXPECT_EQ(told.passed_over, std::optional<Duration>(seconds(1)));
+  EXPECT_TRUE(keeper_->Describe().pools[1].trouble.why.ok()) << "it is the other one's";
+  pools_[0].answer = Status::Ok();
+  Come(1);
+  Second(8);
+  EXPECT_TRUE(keeper_->Describe().pools[0].trouble.stands) << "asked for is not there";
+  Come(0);
+  told = keeper_->Describe().pools[0];
+  EXPECT_FALSE(told.trouble.stands);
+  EXPECT_EQ(told.trouble.age, seconds(1)) << "it is told all the same";
+  EXPECT_EQ(told.passed_over, std::nullopt);
+}
+
+// Its engine has taken them on, and then cannot start them.
+TEST_F(PoolsKeeperTest, WhatLetsItsMembersWaitIsATroubleToo) {
+  ASSERT_TRUE(Begin(0, 8).ok());
+  Second(2);
+  ASSERT_THAT(pools_[0].members, SizeIs(1));
+  pools_[0].members[0] = {.state = PoolMember::State::kQueued,
+                          .handle = "pod",
+                          .note = "ErrImagePull",
+                          .why = Detail::kNoImage};
+  for (int i = 0; i < 29; ++i) Second(2);
+  EXPECT_TRUE(keeper_->Describe().pools[0].trouble.why.ok()) << "most queues are short";
+  for (int i = 0; i < 3; ++i) Second(2);
+  const PoolReport::Named told = keeper_->Describe().pools[0];
+  EXPECT_EQ(told.trouble.why.message(), "ErrImagePull");
+  EXPECT_EQ(told.trouble.why.detail(), Detail::kNoImage);
+  EXPECT_TRUE(told.trouble.stands);
+}
+
+TEST_F(PoolsKeeperTest, ItIsToldForHowLongAPoolIsPassedOver) {
+  ASSERT_TRUE(Begin(0, 8).ok());
+  Second(6);
+  Come(0);
+  Notice(0, 1);
+  EXPECT_EQ(keeper_->Describe().pools[0].passed_over, std::optional<Duration>(PoolChoice::kHold));
+  Second(6);
+  EXPECT_EQ(keeper_->Describe().pools[0].passed_over,
+            std::optional<Duration>(PoolChoice::kHold - seconds(1)));
+  EXPECT_EQ(keeper_->Describe().pools[1].passed_over, std::nullopt);
+}
+
 TEST_F(PoolsKeeperTest, WhatIsSaidHasThePoolsName) {
   testing::internal::CaptureStderr();
   ASSERT_TRUE(Begin(0, 8).ok());

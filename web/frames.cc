@@ -8,6 +8,7 @@
 
 #include "base/plain_text.h"
 #include "web/json_text.h"
+#include "web/pool_text.h"
 
 namespace headrace::web {
 namespace {
@@ -143,32 +144,6 @@ void AppendKey(std::string& to, std::string_view name) {
   to += "\":";
 }
 
-std::string PoolText(const PoolState& pool) {
-  std::string text = "{\"name\":";
-  AppendText(text, pool.name);
-  const std::pair<const char*, std::int32_t> numbers[] = {
-      {"least", pool.least},     {"most", pool.most},         {"wanted", pool.wanted},
-      {"queued", pool.queued},   {"starting", pool.starting}, {"running", pool.running},
-      {"waiting", pool.waiting}, {"draining", pool.draining}, {"lost", pool.lost}};
-  for (const auto& [name, value] : numbers) {
-    AppendKey(text, name);
-    AppendNumber(text, static_cast<std::int64_t>(value));
-  }
-  AppendKey(text, "cores");
-  AppendNumber(text, Rounded(pool.cores, 6));
-  AppendKey(text, "core_price");
-  AppendNumber(text, pool.core_price);
-  text += ",\"reasons\":[";
-  for (std::size_t i = 0; i < pool.reasons.size(); ++i) {
-    text += i > 0 ? ",{\"text\":" : "{\"text\":";
-    AppendText(text, pool.reasons[i].text);
-    text += ",\"members\":";
-    AppendNumber(text, static_cast<std::int64_t>(pool.reasons[i].members));
-    text += '}';
-  }
-  return text + "]}";
-}
-
 // The metrics of the cluster, and what is summed over its jobs and workers.
 std::string ClusterText(const PageState& state) {
   std::string text = "{\"version\":";
@@ -271,7 +246,7 @@ void FrameMaker::Take(const PageState& state,
   const wire::ClusterStatus& now = state.cluster;
   head_ = ",\"wall_ms\":";
   AppendNumber(head_, now.wall_ms);
-  head_ += ",\"cluster\":" + ClusterText(state) + ",\"pool\":" + PoolText(state.pool) +
+  head_ += ",\"cluster\":" + ClusterText(state) + ",\"pool\":" + PoolText(state.pool, now.pools) +
            ",\"actions\":" + Names(state.actions);
   jobs_.Begin();
   for (const wire::JobStatus& job : now.jobs) jobs_.Set(job.job.value, JobRow(job, last(job.job)));

@@ -51,6 +51,16 @@ TEST(FrameMakerTest, ALineHasTheWordsOfItsColumns) {
   state.policy = "utilization";
   state.pool.name = "slurm";
   state.pool.reasons.push_back({"(Resources)", 3});
+  wire::PoolStatus spot{.name = "spot", .kind = "slurm", .state = "held", .preemptible = true};
+  spot.running = 2;
+  spot.cost_per_hour = 0.16;
+  spot.passed_over_seconds = 90;
+  spot.trouble = Unavailable("exceeded quota").WithDetail(Detail::kQuota);
+  spot.trouble_ms = 12'345;
+  spot.trouble_stands = true;
+  spot.what = "a quota is used up";
+  spot.remedy = "have it raised";
+  state.cluster.pools = {spot, {.name = "slurm", .kind = "slurm", .state = "usable"}};
   state.actions = {"drain"};
   wire::JobStatus job;
   job.job = JobId(17);
@@ -76,6 +86,20 @@ TEST(FrameMakerTest, ALineHasTheWordsOfItsColumns) {
   EXPECT_EQ(frame["actions"], Json({"drain"}));
   EXPECT_EQ(frame["pool"]["name"], "slurm");
   EXPECT_EQ(frame["pool"]["reasons"], Json::parse(R"x([{"text":"(Resources)","members":3}])x"));
+  const Json& pools = frame["pool"]["pools"];
+  ASSERT_EQ(pools.size(), 2u);
+  EXPECT_EQ(pools[0]["name"], "spot");
+  EXPECT_EQ(pools[0]["preemptible"], true);
+  EXPECT_EQ(pools[0]["running"], 2);
+  EXPECT_EQ(pools[0]["cost_per_hour"], 0.16);
+  EXPECT_EQ(pools[0]["passed_over_seconds"], 90);
+  EXPECT_EQ(pools[0]["trouble"], Json({{"kind", "quota"},
+                                       {"text", "exceeded quota"},
+                                       {"what", "a quota is used up"},
+                                       {"remedy", "have it raised"},
+                                       {"seconds", 12},
+                                       {"stands", true}}));
+  EXPECT_EQ(pools[1]["trouble"], Json());
   EXPECT_EQ(frame["cluster"]["policy"], "utilization");
   EXPECT_EQ(frame["cluster"]["ready_cores"], 4);
   std::map<std::string, Json> row;

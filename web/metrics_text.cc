@@ -1,5 +1,6 @@
 #include "web/metrics_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -31,23 +32,17 @@ constexpr Owner kUsage{"worker_job", "a job on a worker, since the worker's star
                        "worker_id, job_id"};
 
 constexpr Owner kDataset{"dataset", "a data set in caches", "dataset, name"};
+constexpr Owner kPool{"pool", "a pool of the coordinator's", "pool, and state where it is one"};
 
 constexpr std::string_view kJobInfo = "a job: always 1; the labels say which";
 constexpr std::string_view kWorkerInfo = "a worker: always 1; the labels say which";
+constexpr std::string_view kPoolInfo =
+    "a pool: always 1; the labels say which, and what stands in its way";
 
-// Of a pool. They are not in the table of base/metrics.h, since they are not on the wire.
-struct PoolMetric {
-  std::string_view name, unit, labels, help;
+// The label of a row that is a part of a metric; empty: the row is a metric of its own.
+struct Part {
+  std::string_view label, value;
 };
-constexpr PoolMetric kPoolWorkers{"headrace_pool_workers", "", "pool, state",
-                                  "members of a pool in each state"};
-constexpr PoolMetric kPoolCores{"headrace_pool_cores", "cores", "pool",
-                                "cores of a pool's workers that are there"};
-constexpr PoolMetric kPoolPrice{"headrace_pool_core_price", "", "pool",
-                                "what one of them costs an hour; none where it is not known"};
-constexpr PoolMetric kPoolUsable{"headrace_pool_usable", "", "pool, kind, preemptible",
-                                 "1: it is asked in its turn; 0: it is passed over, after a "
-                                 "failure, a pre-emption or without room"};
 
 // "source" of stall_source_ns; empty: the row is a metric of its own.
 std::string_view CauseOf(const Metric& metric) {
@@ -58,9 +53,20 @@ std::string_view CauseOf(const Metric& metric) {
   return name.substr(kStall.size(), name.size() - kStall.size() - kEnd.size());
 }
 
+Part PartOf(const Owner& owner, const Metric& metric) {
+  if (const std::string_view cause = CauseOf(metric); !cause.empty()) return {"cause", cause};
+  constexpr std::array<std::string_view, 6> kStates = {"queued",  "starting", "running",
+                                                       "waiting", "draining", "lost"};
+  const bool is_state =
+      owner.name == kPool.name && std::ranges::find(kStates, metric.name) != kStates.end();
+  return is_state ? Part{"state", metric.name} : Part{};
+}
+
 std::string NameOf(const Owner& owner, const Metric& metric) {
   std::string name = "headrace_";
-  if (!CauseOf(metric).empty()) return name + std::string(owner.name) + "_stall_seconds_total";
+  const Part part = PartOf(owner, metric);
+  if (part.label == "cause") return name + std::string(owner.name) + "_stall_seconds_total";
+  if (part.label == "state") return name + std::string(owner.name) + "_workers";
   name += owner.name;
   if (!owner.name.empty()) name += '_';
   name += ShownName(metric);
@@ -118,6 +124,9 @@ bool Known(const T&, const Metric&) {
 bool Known(const wire::SessionLoad& load, const Metric& metric) {
   return metric.name != "idle_ns" || load.idle_known;
 }
+bool Known(const wire::PoolStatus& pool, const Metric& metric) {
+  return pool.core_price > 0 || (metric.name != "core_price" && metric.name != "cost_per_hour");
+}
 bool Known(const wire::DatasetStatus& dataset, const Metric& metric) {
   return !metric.name.starts_with("duplicate_share") || dataset.sampled_entries > 0;
 }
@@ -132,7 +141,9 @@ std::string Family(const Owner& owner, Each each) {
     std::string lines;
     each([&](const T& numbers, Labels labels) {
       if (!Known(numbers, metric)) return;
-      if (const auto cause = CauseOf(metric); !cause.empty()) labels.emplace_back("cause", cause);
+      if (const Part part = PartOf(owner, metric); !part.label.empty()) {
+        labels.emplace_back(part.label, part.value);
+      }
       lines += name + LabelText(labels) + " " + ShownNumber(metric, numbers.*member) + "\n";
     });
     if (!lines.empty())
@@ -173,6 +184,22 @@ std::string InfosOf(std::span<const wire::JobStatus> of_jobs,
   if (!jobs.empty()) text += Head("headrace_job_info", kJobInfo, "gauge") + jobs;
   if (!workers.empty()) text += Head("headrace_worker_info", kWorkerInfo, "gauge") + workers;
   return text;
+}
+
+std::string PoolInfos(std::span<const wire::PoolStatus> pools) {
+  std::string lines;
+  for (const wire::PoolStatus& pool : pools) {
+    lines +=
+        "headrace_pool_info" +
+        LabelText({{"pool", pool.name},
+                   {"kind", pool.kind},
+                   {"preemptible", pool.preemptible ? "1" : "0"},
+                   {"state", pool.state},
+                   {"trouble", pool.trouble_stands ? std::string(wire::TroubleWord(pool.trouble))
+                                                   : std::string()}}) +
+        " 1\n";
+  }
+  return lines.empty() ? "" : Head("headrace_pool_info", kPoolInfo, "gauge") + lines;
 }
 
 template <typename T>
@@ -229,56 +256,21 @@ std::string MetricsText(const wire::ClusterStatus& now) {
       line(dataset, Labels{{"dataset", HexText(dataset.dataset)}, {"name", dataset.name}});
     }
   };
+  const auto pools = [&](const auto& line) {
+    for (const wire::PoolStatus& pool : now.pools) line(pool, Labels{{"pool", pool.name}});
+  };
   return Family<wire::ClusterStatus>(kCluster, cluster) + InfosOf(now.jobs, now.workers) +
          Family<wire::JobStatus>(kJob, jobs) + Family<wire::JobTotals>(kTotals, totals) +
          Family<wire::SessionLoad>(kSession, sessions) + WorkersText(now.workers) +
-         Family<wire::DatasetStatus>(kDataset, datasets);
+         Family<wire::DatasetStatus>(kDataset, datasets) + PoolInfos(now.pools) +
+         Family<wire::PoolStatus>(kPool, pools);
 }
 
 std::string WorkerMetricsText(const wire::WorkerStatus& worker) {
   return InfosOf({}, {&worker, 1}) + WorkersText({&worker, 1});
 }
 
-std::string PoolMetricsText(const PoolState& all) {
-  std::string workers, cores, prices, usable;
-  const auto add = [](std::string& lines, const PoolMetric& metric, const Labels& labels,
-                      const std::string& value) {
-    lines += std::string(metric.name) + LabelText(labels) + " " + value + "\n";
-  };
-  for (const NamedPoolState& pool : all.pools) {
-    const std::pair<const char*, std::int32_t> members[] = {
-        {"queued", pool.queued},   {"starting", pool.starting}, {"running", pool.running},
-        {"waiting", pool.waiting}, {"draining", pool.draining}, {"lost", pool.lost}};
-    for (const auto& [state, count] : members) {
-      add(workers, kPoolWorkers, {{"pool", pool.name}, {"state", state}}, Number(count));
-    }
-    add(cores, kPoolCores, {{"pool", pool.name}}, Number(pool.cores));
-    if (pool.core_price > 0) {
-      add(prices, kPoolPrice, {{"pool", pool.name}}, Number(pool.core_price));
-    }
-    add(usable, kPoolUsable,
-        {{"pool", pool.name}, {"kind", pool.kind}, {"preemptible", pool.preemptible ? "1" : "0"}},
-        pool.state == "usable" ? "1" : "0");
-  }
-  std::string text;
-  const std::pair<const PoolMetric*, const std::string*> families[] = {{&kPoolWorkers, &workers},
-                                                                       {&kPoolCores, &cores},
-                                                                       {&kPoolPrice, &prices},
-                                                                       {&kPoolUsable, &usable}};
-  for (const auto& [metric, lines] : families) {
-    if (!lines->empty()) text += Head(std::string(metric->name), metric->help, "gauge") + *lines;
-  }
-  return text;
-}
-
 std::string MetricsPage() {
-  std::string pools =
-      "\n## Of a pool\n\nA coordinator's `--http` has them; `headrace metrics` does not.\n\n"
-      "| metric | labels | kind | unit | is |\n|---|---|---|---|---|\n";
-  for (const PoolMetric& metric : {kPoolWorkers, kPoolCores, kPoolPrice, kPoolUsable}) {
-    pools += "| `" + std::string(metric.name) + "` | " + std::string(metric.labels) +
-             " | gauge | " + std::string(metric.unit) + " | " + std::string(metric.help) + " |\n";
-  }
   const auto info = [](std::string_view name, std::string_view help) {
     return "| `headrace_" + std::string(name) + "_info` | | gauge | | " + std::string(help) +
            " |\n";
@@ -292,7 +284,8 @@ std::string MetricsPage() {
          Rows<wire::ClusterStatus>(kCluster) + info("job", kJobInfo) + info("worker", kWorkerInfo) +
          Rows<wire::JobStatus>(kJob) + Rows<wire::JobTotals>(kTotals) +
          Rows<wire::SessionLoad>(kSession) + Rows<wire::WorkerHeartbeat>(kWorker) +
-         Rows<wire::JobUsage>(kUsage) + Rows<wire::DatasetStatus>(kDataset) + pools;
+         Rows<wire::JobUsage>(kUsage) + Rows<wire::DatasetStatus>(kDataset) +
+         Rows<wire::PoolStatus>(kPool) + info("pool", kPoolInfo);
 }
 
 }  // namespace headrace::web

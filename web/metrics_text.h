@@ -3,7 +3,6 @@
 #include <string>
 
 #include "schemas/wire/control.h"
-#include "web/page_state.h"
 
 namespace headrace::web {
 
@@ -12,16 +11,13 @@ namespace headrace::web {
 //
 // A name is headrace_OWNER_NAME, in the base unit (seconds, bytes, cores); counters end with _total.
 // The owner is what the numbers are of: nothing for the cluster itself, job, session (a loader of a
-// job), worker, worker_job (a job on a worker). Labels are the ids. A loader that has ended has
+// job), worker, worker_job (a job on a worker), dataset, pool. Labels are the ids. A loader that has ended has
 // no lines any more. Source:
 // https://prometheus.io/docs/instrumenting/exposition_formats/
 [[nodiscard]] std::string MetricsText(const wire::ClusterStatus& now);
 
 // The same of one worker: the lines that it has in the whole text.
 [[nodiscard]] std::string WorkerMetricsText(const wire::WorkerStatus& worker);
-
-// What each of a coordinator's pools has and costs. They are not on the wire: `headrace metrics` lacks them.
-[[nodiscard]] std::string PoolMetricsText(const PoolState& all);
 
 // docs/reference/metrics.md: every metric with its name, unit, kind, owner and help.
 [[nodiscard]] std::string MetricsPage();

@@ -40,6 +40,7 @@ wire::ClusterStatus Example() {
   worker.last.resident_bytes = 300;
   worker.last.usage = {{.job = JobId(3), .cpu_ns = 500'000'000}};
   status.workers = {worker};
+  status.pools = {{.name = "spot", .kind = "slurm", .state = "usable"}};
   return status;
 }
 
@@ -148,27 +149,48 @@ void CheckNames() {
   });
 }
 
-TEST(MetricsText, PoolsHaveTheirNamesAndPrices) {
-  PoolState all;
-  all.pools = {{.name = "spot",
-                .kind = "slurm",
-                .state = "held",
-                .preemptible = true,
-                .core_price = 0.01,
-                .cores = 16,
-                .running = 2},
-               {.name = "slurm", .kind = "slurm", .state = "usable"}};
-  const std::string text = PoolMetricsText(all);
-  EXPECT_THAT(text, HasSubstr("headrace_pool_workers{pool=\"spot\",state=\"running\"} 2\n"));
-  EXPECT_THAT(text, HasSubstr("headrace_pool_workers{pool=\"slurm\",state=\"lost\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("headrace_pool_cores{pool=\"spot\"} 16\n"));
-  EXPECT_THAT(text, HasSubstr("headrace_pool_core_price{pool=\"spot\"} 0.01\n"));
+TEST(MetricsText, PoolsHaveTheirNamesAndPricesAndWhatStandsInTheirWay) {
+  wire::ClusterStatus status;
+  wire::PoolStatus spot{.name = "spot", .kind = "slurm", .state = "held", .preemptible = true};
+  spot.running = 2;
+  spot.cores = 16;
+  spot.core_price = 0.01;
+  spot.cost_per_hour = 0.16;
+  spot.passed_over_seconds = 90;
+  wire::PoolStatus other{.name = "slurm", .kind = "slurm", .state = "usable"};
+  other.usable = 1;
+  other.troubled = 1;
+  other.trouble = Unavailable("exceeded quota").WithDetail(Detail::kQuota);
+  other.trouble_stands = true;
+  status.pools = {spot, other};
+  const std::string text = MetricsText(status);
+  for (const char* line : {
+           // One metric, so one head.
+           "# TYPE headrace_pool_workers gauge\n"
+           "headrace_pool_workers{pool=\"spot\",state=\"queued\"} 0\n"
+           "headrace_pool_workers{pool=\"slurm\",state=\"queued\"} 0\n"
+           "headrace_pool_workers{pool=\"spot\",state=\"starting\"} 0\n",
+           "headrace_pool_workers{pool=\"spot\",state=\"running\"} 2\n",
+           "headrace_pool_workers{pool=\"slurm\",state=\"lost\"} 0\n",
+           "headrace_pool_cores{pool=\"spot\"} 16\n",
+           "headrace_pool_core_price{pool=\"spot\"} 0.01\n",
+           "headrace_pool_cost_per_hour{pool=\"spot\"} 0.16\n",
+           "headrace_pool_passed_over_seconds{pool=\"spot\"} 90\n",
+           "headrace_pool_usable{pool=\"spot\"} 0\n",
+           "headrace_pool_usable{pool=\"slurm\"} 1\n",
+           "headrace_pool_troubled{pool=\"slurm\"} 1\n",
+           "headrace_pool_info{pool=\"spot\",kind=\"slurm\",preemptible=\"1\",state=\"held\","
+           "trouble=\"\"} 1\n"
+           "headrace_pool_info{pool=\"slurm\",kind=\"slurm\",preemptible=\"0\",state=\"usable\","
+           "trouble=\"quota\"} 1\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
   EXPECT_THAT(text, Not(HasSubstr("headrace_pool_core_price{pool=\"slurm\"}")));
-  EXPECT_THAT(
-      text, HasSubstr("headrace_pool_usable{pool=\"spot\",kind=\"slurm\",preemptible=\"1\"} 0\n"));
-  EXPECT_THAT(
-      text, HasSubstr("headrace_pool_usable{pool=\"slurm\",kind=\"slurm\",preemptible=\"0\"} 1\n"));
-  EXPECT_EQ(PoolMetricsText({}), "");
+  EXPECT_THAT(text, Not(HasSubstr("headrace_pool_cost_per_hour{pool=\"slurm\"}")));
+  status.pools[1].trouble_stands = false;
+  EXPECT_THAT(MetricsText(status), Not(HasSubstr("trouble=\"quota\"")));
+  EXPECT_THAT(MetricsText({}), Not(HasSubstr("headrace_pool")));
 }
 
 TEST(MetricsTable, NamesSayTheirUnits) {
@@ -179,6 +201,7 @@ TEST(MetricsTable, NamesSayTheirUnits) {
   CheckNames<wire::JobStatus>();
   CheckNames<wire::ClusterStatus>();
   CheckNames<wire::DatasetStatus>();
+  CheckNames<wire::PoolStatus>();
 }
 
 // The page is generated: run this test with HEADRACE_UPDATE_DOCS=1 to write it.

@@ -9,19 +9,7 @@
 
 namespace headrace::web {
 
-// What one of several pools is like.
-struct NamedPoolState {
-  std::string name, kind;
-  std::string state;  // "usable", "closed", "held", "late"
-  bool preemptible = false;
-  std::int32_t most = 0;  // members; 0: no bound
-  double core_price = 0;  // as PoolState's
-  double cores = 0;       // of members whose workers are there
-  std::int32_t queued = 0, starting = 0, running = 0, waiting = 0, draining = 0, lost = 0;
-  friend bool operator==(const NamedPoolState&, const NamedPoolState&) = default;
-};
-
-// What a coordinator's pools are like, all together.
+// What a coordinator's pools are like, all together. Each by itself: ClusterStatus::pools.
 struct PoolState {
   std::string name;         // "static", "local", "slurm"; of several, their names
   std::int32_t least = 0;   // members that it always has
@@ -44,7 +32,6 @@ struct PoolState {
   };
   static constexpr std::size_t kMostReasons = 8;
   std::vector<Reason> reasons;
-  std::vector<NamedPoolState> pools;  // in the order of preference
   friend bool operator==(const PoolState&, const PoolState&) = default;
 };
 

@@ -57,6 +57,12 @@ class PoolBench {
     return kind_ == "kubernetes" ? "cannot create resource" : "Invalid account";
   }
 
+  // Its kind of trouble, as far as the engine tells it.
+  [[nodiscard]] Detail refusal_kind() const {
+    if (kind_ == "exec" || kind_ == "local") return Detail::kUnreachable;  // no such command
+    return kind_ == "slurm" || kind_ == "kubernetes" ? Detail::kForbidden : Detail::kNone;
+  }
+
   // `worker`: what the worker's shell runs in the end.
   [[nodiscard]] std::unique_ptr<Pool> Make(PoolEvents events, std::int64_t epoch = 1,
                                            const std::string& name = "headrace-test",

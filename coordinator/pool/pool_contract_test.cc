@@ -295,7 +295,9 @@ TEST_P(PoolContract, AnEngineThatForbidsIsAnErrorAndNothingIsListed) {
   if (grown.ok()) {
     ASSERT_TRUE(bench_.Until([&] { return failed_ == 2; }));
     EXPECT_THAT(why_.message(), testing::HasSubstr(bench_.refusal()));
+    EXPECT_EQ(why_.detail(), bench_.refusal_kind());
   } else {
+    EXPECT_EQ(grown.detail(), bench_.refusal_kind());
     EXPECT_TRUE(grown.code() == Code::kNotFound || grown.code() == Code::kInfeasible);
   }
   EXPECT_THAT(pool_->List(), IsEmpty());
@@ -310,7 +312,7 @@ TEST_P(PoolContract, AQuotaThatIsUsedUpIsAnErrorAndWhatFitsComes) {
     const auto waiting = [&] {
       std::vector<std::string> handles;
       for (const PoolMember& member : pool_->List()) {
-        const bool waits = member.state == State::kQueued && !member.note.empty();
+        const bool waits = member.state == State::kQueued && member.why == Detail::kNoRoom;
         if (waits) handles.push_back(member.handle);
       }
       return handles;
@@ -325,11 +327,24 @@ TEST_P(PoolContract, AQuotaThatIsUsedUpIsAnErrorAndWhatFitsComes) {
   if (bench_.answers_later()) {
     ASSERT_TRUE(bench_.Until([&] { return failed_ == 2 && bench_.Workers().size() == 1; }));
     grown = why_;
+    EXPECT_EQ(why_.detail(), Detail::kQuota);
   } else {
     grown = pool_->Grow(1);
   }
   EXPECT_EQ(grown.code(), Code::kResourceExhausted);
   EXPECT_EQ(pool_->List().size() + static_cast<std::size_t>(failed_), 3U);
+}
+
+// Of one engine's options others know nothing.
+TEST_P(PoolContract, ARemedyIsASentenceThatNamesOptionsOfThisEngineAlone) {
+  for (int kind = 0; kind <= static_cast<int>(Detail::kWorkersFail); ++kind) {
+    const std::string said(pool_->Remedy(static_cast<Detail>(kind)));
+    EXPECT_THAT(said, testing::Not(testing::HasSubstr(". "))) << "one sentence";
+    for (const std::string& other : Registry().Names()) {
+      if (other == GetParam()) continue;
+      EXPECT_THAT(said, testing::Not(testing::HasSubstr("--" + other + "-")));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, PoolContract, testing::ValuesIn(Registry().Names()),

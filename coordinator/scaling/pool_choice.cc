@@ -218,6 +218,13 @@ std::string_view PoolChoice::StateOf(std::size_t pool, const PoolSeen& seen) con
   return pools_[pool].late ? "late" : "usable";
 }
 
+std::optional<SteadyTime> PoolChoice::PassedOverUntil(std::size_t pool) const {
+  const Remembered& own = pools_[pool];
+  if (own.held) return own.taken.until;
+  if (own.late && !own.stuck) return own.without_room.until;
+  return std::nullopt;
+}
+
 bool PoolChoice::Usable(std::size_t pool, const PoolSeen& seen) const {
   return seen.open && !pools_[pool].held && !pools_[pool].late;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -89,6 +90,9 @@ class PoolChoice {
   [[nodiscard]] std::int64_t Within(double core_price, const std::vector<PoolSeen>& seen) const;
   // "usable", "closed", "held" or "late".
   [[nodiscard]] std::string_view StateOf(std::size_t pool, const PoolSeen& seen) const;
+  // The end of the time for which a pool is held or late; nothing: it is neither, or it is late until a
+  // member comes.
+  [[nodiscard]] std::optional<SteadyTime> PassedOverUntil(std::size_t pool) const;
 
  private:
   // A time for which a pool is passed over. It grows where the next one begins soon after.

@@ -23,6 +23,8 @@ class PoolGrowth {
   static constexpr Duration kHealthyAfter = std::chrono::seconds(30);
 
   [[nodiscard]] bool MayTry(SteadyTime now) const { return now >= next_; }
+  // When it may; a time in the past: now.
+  [[nodiscard]] SteadyTime next() const { return next_; }
   // Takes `why` from Pool::Grow or PoolEvents::on_failed. Returns the line to log; empty: it was
   // said before.
   [[nodiscard]] std::string Failed(const Status& why, SteadyTime now);

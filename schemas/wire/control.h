@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "schemas/wire/datasets.h"
 #include "schemas/wire/decisions.h"
+#include "schemas/wire/pools.h"
 #include "schemas/wire/tiers.h"
 
 // Control-plane messages, as in schemas/fbs/control.fbs.in. This file is long because it has all of them.
@@ -394,6 +395,7 @@ struct ClusterStatus {
   std::vector<DatasetStatus> datasets;
   std::vector<EndedJob> ended;  // if StatusQuery says so: the last one first
   PolicyRules rules;
+  std::vector<PoolStatus> pools;  // in the order of preference; of an older coordinator none
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = ClusterStatus;

@@ -21,7 +21,7 @@ Code ReadCode(fb::Code code) {
 }
 
 Detail ReadDetail(fb::Detail detail) {
-  return detail <= fb::Detail::EndsWorkers ? static_cast<Detail>(detail) : Detail::kUnknown;
+  return detail <= fb::Detail::WorkersFail ? static_cast<Detail>(detail) : Detail::kUnknown;
 }
 
 Offset<fb::Status> Write(Builder& b, const Status& v) {

@@ -145,6 +145,10 @@ GrantReason Read(Reader& r, const fb::GrantReason* v);
 Offset<fb::PolicyRules> Write(Builder& b, const PolicyRules& v);
 PolicyRules Read(Reader& r, const fb::PolicyRules* v);
 
+// Where workers come from (convert_pools.cc).
+Offset<fb::PoolStatus> Write(Builder& b, const PoolStatus& v);
+PoolStatus Read(Reader& r, const fb::PoolStatus* v);
+
 // Orders about jobs and workers (convert_orders.cc).
 Offset<fb::ClusterOrder> Write(Builder& b, const ClusterOrder& v);
 ClusterOrder Read(Reader& r, const fb::ClusterOrder* v);

@@ -333,6 +333,8 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   if (!v.ended.empty()) {
     ended = WriteTables(b, v.ended, [&b](const EndedJob& each) { return Write(b, each); });
   }
+  Offset<flatbuffers::Vector<Offset<fb::PoolStatus>>> pools;
+  if (!v.pools.empty()) pools = WriteAll(b, v.pools);
   Offset<fb::PolicyRules> rules;
   if (v.rules != PolicyRules{}) rules = Write(b, v.rules);
   fb::ClusterStatusBuilder table(b);
@@ -346,6 +348,7 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   table.add_datasets(datasets);
   if (!v.ended.empty()) table.add_ended(ended);
   if (!rules.IsNull()) table.add_rules(rules);
+  if (!v.pools.empty()) table.add_pools(pools);
   return table.Finish();
 }
 
@@ -370,6 +373,11 @@ ClusterStatus Read(Reader& r, const fb::ClusterStatus* status) {
     for (const fb::DatasetStatus* each : *v.datasets()) {
       out.datasets.push_back(Read(r, each, parts));
     }
+  }
+  if (v.pools() != nullptr) {
+    r.Require(v.pools()->size() <= kMaxPools, "pools");
+    if (v.pools()->size() > kMaxPools) return out;
+    out.pools = ReadAll(r, v.pools());
   }
   if (v.ended() != nullptr) {
     r.Require(v.ended()->size() <= kMaxEndedJobs, "ended jobs");

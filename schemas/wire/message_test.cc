@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <set>
+#include <string_view>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -184,6 +186,31 @@ TEST(Message, SamplesOfMoreNamesThanAllowedAreRefused) {
   usage.sampled.push_back(8);
   beat.usage = {usage};
   EXPECT_THAT(DecodeError(beat).message(), HasSubstr("sampled names"));
+}
+
+TEST(Message, MorePoolsThanAllowedAreRefused) {
+  ClusterStatus status;
+  status.pools.resize(kMaxPools);
+  EXPECT_TRUE(DecodeError(status).ok());
+  status.pools.emplace_back();
+  EXPECT_THAT(DecodeError(status).message(), HasSubstr("pools"));
+  status.pools.resize(1);
+  status.pools[0].cores = -1;
+  EXPECT_THAT(DecodeError(status).message(), HasSubstr("cores"));
+}
+
+// A word for each kind that a Status may have, also one of a newer peer.
+TEST(Message, EachTroubleOfAPoolHasItsWord) {
+  std::set<std::string_view> words;
+  for (int kind = static_cast<int>(Detail::kQuota); kind <= static_cast<int>(Detail::kWorkersFail);
+       ++kind) {
+    words.insert(TroubleWord(Unavailable("x").WithDetail(static_cast<Detail>(kind))));
+  }
+  EXPECT_EQ(words.size(), 7U);
+  EXPECT_FALSE(words.contains("other") || words.contains(""));
+  EXPECT_EQ(TroubleWord(Unavailable("x")), "other");
+  EXPECT_EQ(TroubleWord(Unavailable("x").WithDetail(Detail::kUnknown)), "other");
+  EXPECT_EQ(TroubleWord(Status::Ok()), "");
 }
 
 TEST(Message, BatchThatLeavesItsSlotIsRefused) {

@@ -384,6 +384,20 @@ Body RandomBody::MakeControl(std::size_t index) {
                         .slow_for = Some([this] { return AnId<JobId>(); }),
                         .speed = std::abs(Real())};
   });
+  out.pools = Some([this] {
+    PoolStatus pool{.name = Text(),
+                    .kind = Text(),
+                    .state = Text(),
+                    .preemptible = Coin(),
+                    .most = Number32(),
+                    .trouble = AStatus(),
+                    .trouble_ms = Signed(),
+                    .trouble_stands = Coin(),
+                    .what = Text(),
+                    .remedy = Text()};
+    Measure(pool);
+    return pool;
+  });
   out.datasets = Some([this] {
     DatasetStatus dataset{.dataset = Number(),
                           .name = Text(),

@@ -47,7 +47,7 @@ Status RandomValues::AStatus() {
 }
 
 Detail RandomValues::ADetail() {
-  return Below(8) == 0 ? Detail::kUnknown : static_cast<Detail>(Below(8));
+  return Below(8) == 0 ? Detail::kUnknown : static_cast<Detail>(Below(15));
 }
 
 HostIdentity RandomValues::Host() {

@@ -132,19 +132,70 @@ def test_what_kubernetes_does_not_give_is_told_once(cluster, tmp_path):
         asked = cluster.do("calls").count("create pods")
         head.until(lambda: cluster.do("calls").count("create pods") > asked, "another try")
         assert head.said().count(missing) == 1, head.said()
+        said = head.diagnosis("kubernetes")
+        assert "it is forbidden" in said and missing in said and "rbac.yaml" in said, said
+        assert head.ask("doctor").returncode == 1
 
         cluster.do("quota", pods=1)
         cluster.allow(role("rbac.yaml"))
         head.until_ready(1)
         head.until(lambda: "exceeded quota: workers" in head.said(), "reason of the quota")
+        said = head.until(
+            lambda: "1 worker is ready" in (now := head.diagnosis("kubernetes")) and now, "warning"
+        )
+        assert said.startswith("warning") and "a quota or limit is used up" in said, said
+        assert "have the quota raised" in said, said
+        (pool,) = head.pools().values()
+        assert (pool["trouble"]["kind"], pool["troubled"]) == ("quota", 1)
         cluster.do("quota", pods=None)
         head.until_ready(2)
+        said = head.diagnosis("kubernetes")
+        assert said.startswith("ok") and "2 workers are ready, 2 wanted" in said, said
+        assert not head.pools()["kubernetes"]["trouble"]["stands"]
     never = tmp_path / "never"
     never.mkdir()
     with Head(cluster, never, "--workers", "1", "--queued-s", "3", image="no-such-image") as head:
         head.until(lambda: "no worker within 3 s (" in head.said(), "reason")
         assert 'ErrImagePull: image "no-such-image" not found' in head.said()
+        said = head.diagnosis("kubernetes")
+        assert "its image does not come" in said and "--kubernetes-image" in said, said
         head.until(lambda: cluster.do("calls").count("delete pods") > 2, "end of what waits")
+
+
+def test_two_pools_on_two_kinds_of_nodes(cluster, tmp_path):
+    """The cheapest is filled first, and both are found again by a coordinator that comes after."""
+    cluster.do("node", name="s1", cores=2, labels={"kind": "spot"})
+    cluster.do("node", name="d1", cores=2, labels={"kind": "on-demand"})
+    dear = "kubernetes:name=dear,price=0.04,node-selector=kind=on-demand"
+    spot = "kubernetes:name=spot,price=0.01,preemptible,node-selector=kind=spot"
+    words = [word for word in cluster.words() if word not in ("--pool", "kubernetes")]
+    words += "--pool", dear, "--pool", spot, "--workers", "3", "--next-pool-s", "8"
+    with PoolHead(tmp_path, *words) as head:
+        head.until(lambda: head.pools()["spot"]["running"] == 2, "workers of the cheap pool")
+        assert head.pools()["dear"]["wanted_workers"] == 0, "the cheapest first"
+        head.until(lambda: head.pools()["dear"]["running"] == 1, "one of the next pool")
+        pools = head.pools()
+        assert list(pools) == ["spot", "dear"]
+        assert [pool["cost_per_hour"] for pool in pools.values()] == [0.02, 0.04]
+        assert pools["spot"]["state"] == "late" and pools["spot"]["queued"] == 1
+
+        places = {pod["metadata"]["name"]: pod["spec"].get("nodeName") for pod in cluster.pods()}
+        before = set(head.members())
+        assert sorted(places[name] for name in before) == ["d1", "s1", "s1"]
+        head.kill()
+        head.start()
+        head.until(lambda: before == set(head.members()), "adopted workers")
+        head.until(
+            lambda: [pool["running"] for pool in head.pools().values()] == [2, 1],
+            "each in its own pool",
+        )
+        assert (
+            places.items()
+            >= {
+                pod["metadata"]["name"]: pod["spec"].get("nodeName") for pod in cluster.pods()
+            }.items()
+        ), "nobody was started anew"
+    wait_for(lambda: not cluster.pods(), "end of both pools", PATIENCE)
 
 
 def doctor_on(server, ca_file, token_file):

@@ -6,7 +6,7 @@ import signal
 import pytest
 from support.headrace_program import free_address, wait_for
 from support.pool_program import PATIENCE, PoolHead, PoolProgram, large_photos, stock_sums
-from support.servers.ray_cluster import PYTHON, missing, ray_cluster
+from support.servers.ray_cluster import PYTHON, Machines, missing, ray_cluster
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
@@ -95,6 +95,29 @@ def test_nothing_is_lost_whatever_dies(cluster, photos, tmp_path):
     wait_for(lambda: not head.actors(), "end with the coordinator", PATIENCE)
 
 
+def test_a_pool_of_another_engine_is_beside_it(cluster, tmp_path):
+    """Processes of this host are cheaper, and there may be one of them. Both pools are found again."""
+    local = "exec:name=local,price=0.01,most=1"
+    words = "--pool", local, "--exec-command", "{program} {args}", "--core-price", "0.04"
+    with Head(cluster, tmp_path, "--workers", "3", *words) as head:
+        before = set(head.until_ready(3))
+        pools = head.pools()
+        assert list(pools) == ["local", "ray"], "the cheapest first"
+        assert [pool["running"] for pool in pools.values()] == [1, 2]
+        assert [pool["cost_per_hour"] for pool in pools.values()] == [0.01, 0.08]
+        assert len(head.actors()) == 2
+        head.kill()
+        head.start()
+        head.until(lambda: before == set(head.members()), "adopted workers")
+        head.until(
+            lambda: [pool["running"] for pool in head.pools().values()] == [1, 2],
+            "each in its own pool",
+        )
+        (left,) = [pid for member, pid in head.pids().items() if "-local." in member]
+    os.kill(left, signal.SIGTERM)  # without --exec-stop, nobody ends a process that was adopted
+    wait_for(lambda: not head.actors(), "end with the coordinator", PATIENCE)
+
+
 @pytest.mark.full
 def test_a_node_that_is_taken_back_is_a_drain(cluster, photos, tmp_path):
     """As where a spot instance ends: Ray knows of it before."""
@@ -121,12 +144,25 @@ def test_what_ray_does_not_give_is_told(cluster, tmp_path):
     wait_for(lambda: not head.actors(), "end with the coordinator", PATIENCE)
 
 
+def test_a_cluster_without_room_gets_a_node_and_may_give_it_back(tmp_path):
+    """Ray's own autoscaler sees actors that wait as demand, and starts a node for them."""
+    with ray_cluster(tmp_path / "ray", Machines(cpus=2)) as grown:
+        assert grown.do("machines") == 0
+        with Head(grown, tmp_path, "--workers", "2") as head:
+            head.until_ready(2)
+            assert grown.do("machines") == 1
+        wait_for(lambda: not head.actors(), "end of the actors", PATIENCE)
+        wait_for(lambda: grown.do("machines") == 0, "end of the node", PATIENCE)
+
+
 def test_no_ray_is_told_with_what_to_do(tmp_path):
     words = "--pool", "ray", "--workers", "1", "--ray-memory", "256M"
     plain = tmp_path / "plain"
     plain.mkdir()
     with PoolHead(plain, *words, "--ray-python", "/usr/bin/python3") as head:
         head.until(lambda: "--ray-python is an interpreter that has it" in head.said(), "reason")
+        said = head.diagnosis("ray")
+        assert "its engine is not reached" in said and "--ray-address" in said, said
     address = free_address().removeprefix("tcp://")
     with PoolHead(tmp_path, *words, "--ray-python", PYTHON, "--ray-address", address) as head:
         head.until(lambda: f"no Ray cluster at {address}: nobody listens" in head.said(), "reason")

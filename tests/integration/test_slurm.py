@@ -95,6 +95,8 @@ def test_what_slurm_does_not_give_is_told(cluster, tmp_path):
         head.until(lambda: "Invalid partition name" in head.said(), "reason")
         time.sleep(2)  # it is tried again
         assert head.said().count("Invalid partition name") == 1
+        said = head.diagnosis("slurm")
+        assert "there is no such place" in said and "--slurm-partition" in said, said
     never = tmp_path / "never"
     never.mkdir()
     words = "--workers", "2", "--slurm-submit", "--begin=now+1hour", "--queued-s", "3"

@@ -56,9 +56,8 @@ def test_a_coordinator_and_its_worker(tmp_path):
             linted(whole)
             asked = headrace("metrics", "--coordinator", address).stdout
             names = re.compile(r"^(\w+)[{ ]", re.MULTILINE)
-            # Pools are told of here alone.
-            pools = {name for name in names.findall(whole) if name.startswith("headrace_pool_")}
-            assert set(names.findall(whole)) - pools == set(names.findall(asked)) and pools
+            assert set(names.findall(whole)) == set(names.findall(asked))
+            assert 'headrace_pool_workers{pool="static",state="running"} 1\n' in whole
             status, own = get(of_worker, "/metrics")
             assert status == 200
             linted(own)

@@ -28,6 +28,9 @@ def test_the_page_is_what_the_program_says():
     if os.environ.get("HEADRACE_UPDATE_DOCS"):
         PAGE.write_text(page)
     assert PAGE.read_text() == page, "HEADRACE_UPDATE_DOCS=1 writes it again"
+    commands = page.partition("\n## Environment variables\n")[0]
+    for heading in re.findall(r"^## .*", commands, re.MULTILINE):
+        assert heading.startswith("## headrace "), heading
 
 
 def test_each_variable_that_the_code_reads_is_on_the_page():

@@ -133,6 +133,18 @@ class PoolHead:
         assert answer.returncode == 0, answer.stderr
         return list(json.loads(answer.stdout)["workers"])
 
+    def pools(self) -> dict[str, dict[str, Any]]:
+        """By name, in the order of preference."""
+        answer = self.ask("pools", "--json")
+        assert answer.returncode == 0, answer.stderr
+        return {pool["name"]: pool for pool in json.loads(answer.stdout)["pools"]}
+
+    def diagnosis(self, pool: str) -> str:
+        """What `headrace doctor` says of the pool, and what to do."""
+        lines = self.ask("doctor").stdout.splitlines()
+        found = [at for at, line in enumerate(lines) if f" pool {pool}: " in line]
+        return "\n".join(line for at in found for line in lines[at : at + 2])
+
     def until(self, condition: Callable[[], Any], what: str) -> Any:
         """Its first true value. Asking costs a process: not too often."""
         deadline = time.monotonic() + PATIENCE

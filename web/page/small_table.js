@@ -2,9 +2,13 @@
 
 import { el, setChildren } from "./dom.js";
 
-/** Rows of texts, or of { href, text }. They are made anew where one of them has changed. */
+/**
+ * Rows of texts, or of { href, text }. They are made anew where one of them has changed. cards: where the screen is
+ * narrow, each row is a card.
+ */
 export class SmallTable {
-  constructor(title, heads, numbers) {
+  constructor(title, heads, numbers, cards = false) {
+    this.cards = cards;
     this.numbers = new Set(numbers);
     this.body = el("tbody", {});
     this.said = "";
@@ -16,7 +20,7 @@ export class SmallTable {
       el("h3", {}, title),
       el(
         "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
+        cards ? { class: "listing cards" } : { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
         el("table", { "aria-label": title }, el("thead", {}, el("tr", {}, ...heads.map(head))), this.body),
       ),
     );
@@ -35,8 +39,14 @@ export class SmallTable {
           ...cells.map((cell, at) =>
             el(
               at ? "td" : "th",
-              at ? { class: this.numbers.has(at) ? "number" : null } : { scope: "row" },
-              typeof cell === "string" ? cell : el("a", { href: cell.href }, cell.text),
+              at
+                ? { class: this.numbers.has(at) ? "number" : null, "data-label": this.cards ? this.heads[at] : null }
+                : { scope: "row" },
+              typeof cell === "string"
+                ? this.cards
+                  ? el("span", {}, cell)
+                  : cell
+                : el("a", { href: cell.href }, cell.text),
             ),
           ),
         ),

@@ -65,6 +65,9 @@ export function kindOf(state) {
   return "busy";
 }
 
+/** "Pool spot: a quota or limit is used up". */
+export const troubleOf = (pool) => `Pool ${pool.name}: ${pool.trouble.what}`;
+
 /** What the whole cluster should be told of: a list of sentences. */
 export function notices(store) {
   const found = [];
@@ -76,6 +79,9 @@ export function notices(store) {
   }
   if (cluster.slow_workers > 0) {
     found.push(`${many(cluster.slow_workers, "worker is", "workers are")} called slow by jobs; Workers says which.`);
+  }
+  for (const pool of store.pool.pools) {
+    if (pool.troubled) found.push(`${troubleOf(pool)}; Pool says what to do.`);
   }
   let lost = 0;
   for (const worker of store.workers.rows.values()) if (worker.state === "lost") lost += 1;

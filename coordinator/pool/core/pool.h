@@ -34,9 +34,10 @@ struct PoolMember {
   // What the engine calls it: one start of one member. The worker says it when it registers
   // (WorkerInfo::member). Empty: the engine has not told yet, or the pool needs none.
   std::string handle = {};
-  std::string note = {};  // the engine's word: why it waits, where it runs
-  WorkerId worker = {};   // once it has registered
-  std::int64_t pid = 0;   // on this host; 0: elsewhere, or none at the moment
+  std::string note = {};       // the engine's word: why it waits, where it runs
+  Detail why = Detail::kNone;  // what kind of trouble that word is of, if it is
+  WorkerId worker = {};        // once it has registered
+  std::int64_t pid = 0;        // on this host; 0: elsewhere, or none at the moment
   std::int32_t starts = 0;
 };
 
@@ -77,6 +78,10 @@ class Pool {
   // False until the pool knows what a coordinator before this one has left behind. Grow then fails
   // with kUnavailable, and List may lack members.
   [[nodiscard]] virtual bool ready() const { return true; }
+
+  // What a person should do about a trouble of this kind, in one sentence for all that this engine knows of
+  // it; empty: there is nothing to say of this engine alone (GeneralRemedy).
+  [[nodiscard]] virtual std::string_view Remedy(Detail) const { return ""; }
 
   // Takes on `count` more members, listed until they end or on_failed says that they never come.
   // After an error, which says what is known at once, nothing was taken on. kInfeasible: this

@@ -13,14 +13,26 @@ std::string WholeSeconds(Duration time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
 }
 
+// What lets a member wait, of several: what needs a person comes before a want of room.
+void AddWait(const PoolMember& member, Status& waits) {
+  if (member.why == Detail::kNone) return;
+  const bool first =
+      waits.ok() || (waits.detail() == Detail::kNoRoom && waits.detail() != member.why);
+  if (!first) return;
+  waits = Unavailable(member.note).WithDetail(member.why);
+}
+
 // Why a member in this state is of no use.
 Status Failure(const PoolMember& member, Duration waited) {
   const std::string note = member.note.empty() ? "" : " (" + member.note + ")";
   if (member.state == State::kQueued) {
-    return ResourceExhausted("the engine started no worker within " + WholeSeconds(waited) + note);
+    const Detail why = member.why == Detail::kNone ? Detail::kNoRoom : member.why;
+    return ResourceExhausted("the engine started no worker within " + WholeSeconds(waited) + note)
+        .WithDetail(why);
   }
   return DeadlineExceeded("a worker has started" + note + " and did not register within " +
-                          WholeSeconds(waited) + "; does it reach the coordinator? See its output");
+                          WholeSeconds(waited) + "; does it reach the coordinator? See its output")
+      .WithDetail(Detail::kWorkersFail);
 }
 
 }  // namespace
@@ -54,7 +66,9 @@ PoolWatch::Verdict PoolWatch::Observe(const std::vector<PoolMember>& members, St
     Seen& at = seen[member.handle];
     at = same ? before->second : Seen{member.state, now};
     const Duration waited = now - at.since;
-    if (member.state == State::kQueued && waited >= patience_.told) ++queued[member.note];
+    const bool late = member.state == State::kQueued && waited >= patience_.told;
+    if (late) ++queued[member.note];
+    if (late || member.state == State::kWaiting) AddWait(member, verdict.waits);
     if (waited < PatienceWith(member.state)) continue;
     if (at.killed != SteadyTime::min() && now - at.killed < kAgain) continue;
     at.killed = now;

@@ -29,6 +29,7 @@ class PoolWatch {
     std::vector<std::string> kill;  // handles; their end is asked for again each kAgain
     std::vector<Status> failures;   // of those that will not come, one of each cause
     std::string news;               // a line for people; empty: none
+    Status waits;                   // what lets members wait, if their engine says it; else Ok
   };
   static constexpr Duration kAgain = std::chrono::seconds(60);
 

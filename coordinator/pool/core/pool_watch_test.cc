@@ -90,6 +90,37 @@ TEST_F(PoolWatchTest, AQueueIsSpokenOfOnceAndAgainWhenItChanges) {
   EXPECT_EQ(Look({}, seconds(1)).news, "");
 }
 
+TEST_F(PoolWatchTest, WhatLetsMembersWaitIsKnownByItsKind) {
+  std::vector<PoolMember> members = {Member("a", State::kQueued, "Resources"),
+                                     Member("b", State::kQueued, "ErrImagePull: not found"),
+                                     Member("c", State::kQueued)};
+  members[0].why = Detail::kNoRoom;
+  members[1].why = Detail::kNoImage;
+  EXPECT_TRUE(Look(members).waits.ok()) << "most queues are short";
+  const Status waits = Look(members, PoolPatience{}.told).waits;
+  EXPECT_EQ(waits.message(), "ErrImagePull: not found") << "it needs a person";
+  EXPECT_EQ(waits.detail(), Detail::kNoImage);
+  EXPECT_EQ(Look({members[0], members[2]}).waits.detail(), Detail::kNoRoom);
+  EXPECT_TRUE(Look({members[2]}).waits.ok()) << "nobody says why";
+  // It is started again and again, each time for a moment.
+  PoolMember restarted = Member("d", State::kWaiting, "it ended: exit status 1");
+  EXPECT_TRUE(Look({restarted}).waits.ok()) << "once is no trouble";
+  restarted.why = Detail::kWorkersFail;
+  EXPECT_EQ(Look({restarted}).waits.message(), "it ended: exit status 1");
+}
+
+TEST_F(PoolWatchTest, AFailureIsOfTheKindThatTheMemberHad) {
+  PoolMember queued = Member("a", State::kQueued, "ErrImagePull");
+  queued.why = Detail::kNoImage;
+  Look({queued, Member("b", State::kQueued), Member("c", State::kStarting)});
+  const auto verdict =
+      Look({queued, Member("b", State::kQueued), Member("c", State::kStarting)}, seconds(3600));
+  ASSERT_THAT(verdict.failures, SizeIs(3));
+  EXPECT_EQ(verdict.failures[0].detail(), Detail::kNoImage);
+  EXPECT_EQ(verdict.failures[1].detail(), Detail::kNoRoom);
+  EXPECT_EQ(verdict.failures[2].detail(), Detail::kWorkersFail);
+}
+
 TEST_F(PoolWatchTest, AMemberWithoutAHandleIsLeftAlone) {
   Look({Member("", State::kQueued)});
   EXPECT_THAT(Look({Member("", State::kQueued)}, std::chrono::hours(2)).kill, IsEmpty());

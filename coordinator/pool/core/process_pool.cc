@@ -14,6 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{100};
+constexpr std::int32_t kSomeFailures = 3;  // in a row; fewer are no trouble of the pool's
 constexpr milliseconds kLongestPause{10'000};
 constexpr auto kHealthyAfter = std::chrono::seconds(30);  // a run this long resets the pauses
 
@@ -214,10 +215,17 @@ void ProcessPool::Erase(Members::iterator member) {
 Status ProcessPool::Start(std::int64_t key, Member& member) {
   member.shown.handle = options_.name + "." + std::to_string(options_.epoch) + "." +
                         std::to_string(key) + "." + std::to_string(member.shown.starts + 1);
-  HR_TRY(ChildProcess child, ChildProcess::Start({.command = rules_.command(member.shown.handle),
-                                                  .empty_input = true,
-                                                  .own_group = rules_.elsewhere}));
-  member.child.emplace(std::move(child));
+  Result<ChildProcess> child = ChildProcess::Start({.command = rules_.command(member.shown.handle),
+                                                    .empty_input = true,
+                                                    .own_group = rules_.elsewhere});
+  if (!child.ok()) {
+    member.shown.note = child.status().message();
+    member.shown.why = Detail::kUnreachable;
+    return child.status().WithDetail(member.shown.why);
+  }
+  member.child.emplace(std::move(child).value());
+  member.shown.note.clear();
+  member.shown.why = Detail::kNone;
   member.started = reactor_.clock().Now();
   member.shown.state = PoolMember::State::kStarting;
   member.shown.pid = member.child->pid();
@@ -261,6 +269,8 @@ void ProcessPool::OnEnd(std::int64_t key) {
     LogWarning(rules_.name + " worker ended pid=" + std::to_string(member.shown.pid) +
                " worker=" + std::to_string(worker.value) + " how=\"" + ended->how + "\"");
     ScheduleRestart(key, member);
+    member.shown.note = "it ended: " + ended->how;
+    if (member.failures >= kSomeFailures) member.shown.why = Detail::kWorkersFail;
   }
   if (worker.valid() && events_.on_ended) events_.on_ended(worker, ended->cpu_seconds);
 }

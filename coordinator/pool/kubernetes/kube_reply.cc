@@ -57,7 +57,50 @@ Kind KindOf(int code, const Said& said) {
   }
 }
 
+// The kind of trouble, for people.
+Detail DetailOf(Kind kind, int code) {
+  switch (kind) {
+    case Kind::kNoRoom:
+      return Detail::kQuota;
+    case Kind::kMissing:
+      return Detail::kNoPlace;
+    case Kind::kDoubtful:
+      return Detail::kUnreachable;
+    case Kind::kAgain:
+      return code == 401 ? Detail::kForbidden : code == 503 ? Detail::kUnreachable : Detail::kNone;
+    case Kind::kRefused:
+      return code == 403 ? Detail::kForbidden : Detail::kNone;
+    case Kind::kDone:
+    case Kind::kExpired:
+      break;
+  }
+  return Detail::kNone;
+}
+
 }  // namespace
+
+std::string_view KubeRemedy(Detail trouble) {
+  if (trouble == Detail::kForbidden) {
+    return "give its service account the Role of deploy/kubernetes/rbac.yaml and a valid token; "
+           "`headrace doctor --kubernetes` in its Pod says what lacks";
+  }
+  if (trouble == Detail::kNoImage) {
+    return "correct the name in --kubernetes-image, let the nodes reach its registry, or name "
+           "imagePullSecrets in --kubernetes-template";
+  }
+  if (trouble == Detail::kNoPlace) {
+    return "make the namespace, or name another one: --kubernetes-namespace";
+  }
+  if (trouble == Detail::kUnreachable) {
+    return "let the coordinator reach the API server (--kubernetes-server, --kubernetes-ca-file); "
+           "workers that run go on";
+  }
+  if (trouble == Detail::kWorkersFail) {
+    return "read its last words and `kubectl describe pod`: keys and a network policy are common "
+           "causes";
+  }
+  return "";
+}
 
 KubeVerdict JudgeReply(const HttpReply& reply, const KubeCall& call, std::string_view secret) {
   const std::string what = "Kubernetes: " + call.verb + " " + call.resource + ": ";
@@ -66,7 +109,8 @@ KubeVerdict JudgeReply(const HttpReply& reply, const KubeCall& call, std::string
     verdict.kind = reply.may_be_heard ? Kind::kDoubtful : Kind::kAgain;
     verdict.why =
         Status(reply.status.code(),
-               what + PlainText(WithoutSecret(reply.status.message(), secret), kMostSaidBytes));
+               what + PlainText(WithoutSecret(reply.status.message(), secret), kMostSaidBytes),
+               Detail::kUnreachable);
     return verdict;
   }
   const Said said = ReadStatus(reply.code / 100 == 2 ? "" : reply.body);
@@ -89,7 +133,7 @@ KubeVerdict JudgeReply(const HttpReply& reply, const KubeCall& call, std::string
   const Code code = verdict.kind == Kind::kNoRoom    ? Code::kResourceExhausted
                     : verdict.kind == Kind::kMissing ? Code::kNotFound
                                                      : Code::kUnavailable;
-  verdict.why = Status(code, std::move(text));
+  verdict.why = Status(code, std::move(text), DetailOf(verdict.kind, reply.code));
   return verdict;
 }
 

@@ -47,4 +47,7 @@ struct KubeVerdict {
 [[nodiscard]] KubeVerdict JudgeReply(const HttpReply& reply, const KubeCall& call,
                                      std::string_view secret);
 
+// See Pool::Remedy.
+[[nodiscard]] std::string_view KubeRemedy(Detail trouble);
+
 }  // namespace headrace::coordinator

@@ -46,6 +46,23 @@ TEST(KubeReply, ALimitIsToldFromWhatIsForbiddenAndTheVerbIsNamed) {
               Not(HasSubstr("needs the verb")));
 }
 
+TEST(KubeReply, ARefusalHasItsKind) {
+  const auto kind_of = [](int code, const std::string& message = "") {
+    return JudgeCode(code, message).why.detail();
+  };
+  EXPECT_EQ(kind_of(403, "pods is forbidden: exceeded quota: q"), Detail::kQuota);
+  EXPECT_EQ(kind_of(403, "User x cannot create resource pods"), Detail::kForbidden);
+  EXPECT_EQ(kind_of(403, "violates PodSecurity"), Detail::kForbidden);
+  EXPECT_EQ(kind_of(401), Detail::kForbidden);
+  EXPECT_EQ(kind_of(404, "namespaces x not found"), Detail::kNoPlace);
+  for (const int code : {500, 502, 503, 504})
+    EXPECT_EQ(kind_of(code), Detail::kUnreachable) << code;
+  for (const int code : {409, 410, 422, 429}) EXPECT_EQ(kind_of(code), Detail::kNone) << code;
+  HttpReply reply;
+  reply.status = Unavailable("connection refused");
+  EXPECT_EQ(JudgeReply(reply, {"create", "pods"}, "").why.detail(), Detail::kUnreachable);
+}
+
 TEST(KubeReply, WhatBrokeIsDoubtfulOnceItMayHaveBeenHeard) {
   HttpReply reply;
   reply.status = Unavailable("connection refused");

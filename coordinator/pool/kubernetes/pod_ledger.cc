@@ -104,7 +104,9 @@ PodLedger::Outcome PodLedger::Listed(const std::vector<PodSeen>& pods, SteadyTim
     return is_none;
   });
   if (lacking > 0) {
-    outcome.failed.emplace_back(lacking, Unavailable("Kubernetes did not answer, and made no Pod"));
+    outcome.failed.emplace_back(
+        lacking,
+        Unavailable("Kubernetes did not answer, and made no Pod").WithDetail(Detail::kUnreachable));
   }
   ready_ = true;
   // Whoever made such a claim before the list had begun, this pool does not have it.
@@ -223,6 +225,7 @@ PodLedger::Pod& PodLedger::Add(const PodSeen& seen) {
 void PodLedger::See(Pod& pod, const PodSeen& seen) {
   PoolMember& shown = pod.shown;
   shown.note = seen.node.empty() ? seen.reason : seen.name + " on " + seen.node;
+  shown.why = seen.why;
   if (seen.phase == Phase::kPending && !seen.node.empty() && !seen.reason.empty()) {
     shown.note += ": " + seen.reason;
   }
@@ -245,7 +248,8 @@ void PodLedger::Finish(const Pod& pod, const std::string& how, SteadyTime now,
   outcome.failed.emplace_back(1, Unavailable("the Pod " + place + " ended" +
                                              (pod.registered ? " soon after it had registered: "
                                                              : " before it registered: ") +
-                                             (how.empty() ? "Kubernetes does not say why" : how)));
+                                             (how.empty() ? "Kubernetes does not say why" : how))
+                                     .WithDetail(Detail::kWorkersFail));
 }
 
 }  // namespace headrace::coordinator

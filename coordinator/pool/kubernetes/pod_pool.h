@@ -10,6 +10,7 @@
 
 #include "coordinator/pool/core/pool.h"
 #include "coordinator/pool/kubernetes/kube_client.h"
+#include "coordinator/pool/kubernetes/kube_reply.h"
 #include "coordinator/pool/kubernetes/pod_feed.h"
 #include "coordinator/pool/kubernetes/pod_ledger.h"
 #include "coordinator/pool/kubernetes/pod_manifest.h"
@@ -19,7 +20,7 @@ namespace headrace::coordinator {
 // Workers that are Pods of this pool's own: one request makes one, and a DELETE ends exactly that one.
 // Kubernetes starts none again: what ends is gone from the list, and the coordinator asks for another.
 // A Pod that others delete (a node that is drained, an eviction, pre-emption) is leaving.
-// Reactor thread only.
+// Reactor thread only. Methods: those of a pool, and one for each step of a request.
 class PodPool final : public Pool {
  public:
   struct Rules {
@@ -42,6 +43,9 @@ class PodPool final : public Pool {
   Status Grow(std::int32_t count) override;
   Status Drain(WorkerId worker) override { return ledger_.Drain(worker); }
   Status Kill(const std::string& handle, Duration grace) override;
+  [[nodiscard]] std::string_view Remedy(Detail trouble) const override {
+    return KubeRemedy(trouble);
+  }
   [[nodiscard]] std::vector<PoolMember> List() const override;
   void Registered(const wire::WorkerInfo& info) override;
   void Leaving(WorkerId worker) override { ledger_.Leaving(worker); }

@@ -65,6 +65,23 @@ std::string WhyPending(const PodJson& status) {
   return Joined(TextAt(status, "reason"), TextAt(status, "message"));
 }
 
+// The words of kubelets and schedulers. Source: pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go
+// and core/v1 of Kubernetes.
+Detail TroubleOf(const std::string& reason) {
+  const std::string word = reason.substr(0, reason.find(':'));
+  const auto is = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  if (is({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+          "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"})) {
+    return Detail::kNoImage;
+  }
+  if (is({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})) {
+    return Detail::kWorkersFail;
+  }
+  return is({"Unschedulable", "SchedulingGated"}) ? Detail::kNoRoom : Detail::kNone;
+}
+
 std::string HowEnded(const PodJson& status) {
   std::string how = Joined(TextAt(status, "reason"), TextAt(status, "message"));
   for (const PodJson& container : At(status, "containerStatuses")) {
@@ -92,6 +109,7 @@ Result<PodSeen> PodOf(const PodJson& json) {
   if (pod.phase != PodSeen::Phase::kRunning) {
     const bool waits = pod.phase == PodSeen::Phase::kPending;
     pod.reason = PlainText(waits ? WhyPending(status) : HowEnded(status), kMostReasonBytes);
+    if (waits) pod.why = TroubleOf(pod.reason);
   }
   const PodJson& labels = At(metadata, "labels");
   pod.epoch = NumberLabel(labels, kEpochLabel);

@@ -24,8 +24,9 @@ struct PodSeen {
   Phase phase = Phase::kPending;
   bool deleting = false;  // somebody has asked for its end
   std::string node;
-  std::string reason;      // why it waits, or how it ended, in the words of the engine
-  std::int64_t epoch = 0;  // 0: it has no label of ours
+  std::string reason;          // why it waits, or how it ended, in the words of the engine
+  Detail why = Detail::kNone;  // the kind of trouble for which it waits
+  std::int64_t epoch = 0;      // 0: it has no label of ours
   std::int64_t start = 0;
 };
 

@@ -57,6 +57,28 @@ TEST(PodSeen, ItsReasonIsTheEnginesWord) {
             "Evicted: low on memory");
 }
 
+TEST(PodSeen, WhatAPodWaitsForHasItsKind) {
+  const auto waiting = [](const std::string& reason) {
+    return Read(R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": ")" +
+                reason + R"(", "message": "m"}}}]})")
+        .why;
+  };
+  for (const char* reason : {"ErrImagePull", "ImagePullBackOff", "InvalidImageName"}) {
+    EXPECT_EQ(waiting(reason), Detail::kNoImage) << reason;
+  }
+  EXPECT_EQ(waiting("CreateContainerConfigError"), Detail::kWorkersFail) << "no Secret, say";
+  EXPECT_EQ(waiting("ContainerCreating"), Detail::kNone);
+  const auto condition = [](const std::string& reason) {
+    return Read(R"({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False",
+                    "reason": ")" +
+                reason + R"(", "message": "0/3 nodes"}]})")
+        .why;
+  };
+  EXPECT_EQ(condition("Unschedulable"), Detail::kNoRoom);
+  EXPECT_EQ(condition("SchedulingGated"), Detail::kNoRoom);
+  EXPECT_EQ(Read(R"({"phase": "Running"})").why, Detail::kNone);
+}
+
 TEST(PodSeen, APhaseOfALaterReleaseRuns) {
   EXPECT_EQ(Read("{}").phase, Phase::kPending);
   EXPECT_EQ(Read(R"({"phase": "Succeeded"})").phase, Phase::kEnded);

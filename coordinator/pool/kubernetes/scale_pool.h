@@ -9,6 +9,7 @@
 
 #include "coordinator/pool/core/pool.h"
 #include "coordinator/pool/kubernetes/kube_client.h"
+#include "coordinator/pool/kubernetes/kube_reply.h"
 #include "coordinator/pool/kubernetes/pod_feed.h"
 #include "coordinator/pool/kubernetes/scale_ledger.h"
 
@@ -50,6 +51,9 @@ class ScalePool final : public Pool {
   Status Grow(std::int32_t count) override;
   Status Drain(WorkerId worker) override;
   Status Kill(const std::string& handle, Duration grace) override;
+  [[nodiscard]] std::string_view Remedy(Detail trouble) const override {
+    return KubeRemedy(trouble);
+  }
   [[nodiscard]] std::vector<PoolMember> List() const override;
   void Registered(const wire::WorkerInfo& info) override { ledger_.Registered(info); }
   void Leaving(WorkerId worker) override { ledger_.Leaving(worker); }

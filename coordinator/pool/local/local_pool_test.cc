@@ -106,6 +106,21 @@ TEST_F(LocalPoolTest, PausesDoubleUpToTheCap) {
   EXPECT_THAT(ended_, testing::IsEmpty()) << "it never registered: nobody to report";
 }
 
+TEST_F(LocalPoolTest, AWorkerThatEndsAgainAndAgainIsATroubleAndSaysHow) {
+  auto pool = Make({"false"});
+  ASSERT_TRUE(pool->Grow(1).ok());
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(reactor_.RunOneFd());
+    const PoolMember member = pool->List().at(0);
+    ASSERT_EQ(member.state, PoolMember::State::kWaiting);
+    EXPECT_THAT(member.note, testing::StartsWith("it ended: "));
+    EXPECT_EQ(member.why, i < 3 ? Detail::kNone : Detail::kWorkersFail) << "once may happen";
+    reactor_.Advance(seconds(1));
+    EXPECT_EQ(pool->List().at(0).note, "") << "it runs again";
+    EXPECT_EQ(pool->List().at(0).why, Detail::kNone);
+  }
+}
+
 TEST_F(LocalPoolTest, ALongRunStartsThePausesAnew) {
   auto pool = Make({"sh", "-c", "exec sleep 1000"});
   ASSERT_TRUE(pool->Grow(1).ok());

@@ -45,10 +45,13 @@ RayLedger::Outcome RayLedger::Take(const RayEvent& event, SteadyTime now) {
   PoolMember& shown = found->second.shown;
   switch (event.kind) {
     case RayEvent::Kind::kQueued:
-      if (shown.state == RayState::kQueued) shown.note = event.text;
+      if (shown.state != RayState::kQueued) break;
+      shown.note = event.text;
+      shown.why = Detail::kNoRoom;  // Ray has no other reason
       break;
     case RayEvent::Kind::kRunning:
       shown.note = "on " + event.text;
+      shown.why = Detail::kNone;
       if (shown.state == RayState::kQueued) shown.state = RayState::kStarting;
       break;
     case RayEvent::Kind::kLeaving:
@@ -186,7 +189,8 @@ void RayLedger::Finish(Members::iterator member, const RayEvent& end, SteadyTime
   outcome.failed.emplace_back(1, Unavailable("Ray's actor " + gone.shown.handle + place + " ended" +
                                              (gone.registered ? " soon after it had registered: "
                                                               : " before it registered: ") +
-                                             end.text));
+                                             end.text)
+                                     .WithDetail(Detail::kWorkersFail));
 }
 
 }  // namespace headrace::coordinator

@@ -50,6 +50,7 @@ TEST_F(RayLedgerTest, AMemberGoesFromTheQueueToItsEnd) {
   (void)Say(Kind::kRunning, "p.17.2", "n1");
   EXPECT_THAT(States(), ElementsAre(State::kQueued, State::kStarting));
   EXPECT_EQ(ledger_.List()[0].note, "no room");
+  EXPECT_EQ(ledger_.List()[0].why, Detail::kNoRoom);
   EXPECT_EQ(ledger_.List()[1].note, "on n1");
   Register(5, "p.17.2");
   EXPECT_THAT(States(), ElementsAre(State::kQueued, State::kRunning));

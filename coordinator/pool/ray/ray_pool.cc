@@ -70,6 +70,9 @@ class RayPool final : public Pool {
     });
     return Status::Ok();
   }
+  [[nodiscard]] std::string_view Remedy(Detail trouble) const override {
+    return RayRemedy(trouble);
+  }
   [[nodiscard]] std::vector<PoolMember> List() const override {
     return stopped_ ? std::vector<PoolMember>() : ledger_.List();
   }
@@ -123,7 +126,7 @@ class RayPool final : public Pool {
     const Result<RayEvent> event = ReadRayEvent(line);
     if (!event.ok()) return Fail(event.status());
     if (event->kind == RayEvent::Kind::kTrouble) {
-      trouble_ = Unavailable("Ray: " + event->text);
+      trouble_ = Unavailable("Ray: " + event->text).WithDetail(Detail::kUnreachable);
       return;
     }
     if (event->kind == RayEvent::Kind::kListed) {
@@ -145,7 +148,7 @@ class RayPool final : public Pool {
     const std::unique_ptr<EngineHelper> gone = std::move(helper_);
     Begin(pause_);
     pause_ = std::min(2 * pause_, kLongestRayPause);
-    Fail(std::exchange(trouble_, std::nullopt).value_or(why));
+    Fail(std::exchange(trouble_, std::nullopt).value_or(why.WithDetail(Detail::kUnreachable)));
   }
   void Fail(const Status& why) {
     if (events_.on_failed) events_.on_failed(0, why);

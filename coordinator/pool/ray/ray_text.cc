@@ -120,6 +120,17 @@ std::string RayMemberName(const std::string& pool, std::int64_t epoch, std::int6
   return pool + "." + std::to_string(epoch) + "." + std::to_string(number);
 }
 
+std::string_view RayRemedy(Detail trouble) {
+  if (trouble == Detail::kUnreachable) {
+    return "start the Ray cluster, or name it and an interpreter of its release: --ray-address, "
+           "--ray-python";
+  }
+  if (trouble == Detail::kNoRoom) {
+    return "wait for the autoscaler, or ask for smaller workers: --ray-cores, --ray-memory";
+  }
+  return "";
+}
+
 bool IsRayMemberOf(const std::string& pool, std::string_view name) {
   if (!name.starts_with(pool + ".") || name.size() > kMostNameBytes) return false;
   name.remove_prefix(pool.size() + 1);

@@ -57,4 +57,7 @@ struct RayEvent {
                                         std::int64_t number);
 [[nodiscard]] bool IsRayMemberOf(const std::string& pool, std::string_view name);
 
+// See Pool::Remedy.
+[[nodiscard]] std::string_view RayRemedy(Detail trouble);
+
 }  // namespace headrace::coordinator

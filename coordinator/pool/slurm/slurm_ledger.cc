@@ -98,7 +98,8 @@ SlurmLedger::Outcome SlurmLedger::Listed(const std::vector<SlurmRow>& rows, Stea
   if (in_doubt_ && listings_ > doubt_since_) {
     in_doubt_ = false;
     if (const std::int32_t lacking = on_its_way_->count - found_of_doubt; lacking > 0) {
-      outcome.failed.emplace_back(lacking, Unavailable("sbatch did not answer in time"));
+      outcome.failed.emplace_back(
+          lacking, Unavailable("sbatch did not answer in time").WithDetail(Detail::kUnreachable));
     }
     on_its_way_.reset();
   }
@@ -191,6 +192,8 @@ SlurmLedger::Task& SlurmLedger::Add(const std::string& handle) {
 void SlurmLedger::See(Task& task, const SlurmRow& row) {
   PoolMember& shown = task.shown;
   shown.note = row.node.empty() ? row.reason : row.handle + " on " + row.node;
+  const bool waits = PhaseOf(row.state) == SlurmPhase::kQueued;
+  shown.why = waits ? WhyQueued(row.reason) : Detail::kNone;
   switch (PhaseOf(row.state)) {
     case SlurmPhase::kRunning:
       if (shown.state == State::kQueued) shown.state = State::kStarting;
@@ -215,7 +218,8 @@ void SlurmLedger::Finish(const Task& task, const std::string& how, SteadyTime no
   outcome.failed.emplace_back(1, Unavailable("Slurm's job " + place + " ended" +
                                              (task.registered ? " soon after it had registered: "
                                                               : " before it registered: ") +
-                                             how));
+                                             how)
+                                     .WithDetail(Detail::kWorkersFail));
 }
 
 }  // namespace headrace::coordinator

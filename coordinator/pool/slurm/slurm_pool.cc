@@ -107,6 +107,9 @@ class SlurmPool final : public Pool {
     });
     return Status::Ok();
   }
+  [[nodiscard]] std::string_view Remedy(Detail trouble) const override {
+    return SlurmRemedy(trouble);
+  }
   [[nodiscard]] std::vector<PoolMember> List() const override {
     return stopped_ ? std::vector<PoolMember>() : ledger_.List();
   }
@@ -192,7 +195,7 @@ class SlurmPool final : public Pool {
   }
 
   void OnListed(const EngineCommands::Ended& ended) {
-    if (!ended.status.ok()) return Fail(ended.status);
+    if (!ended.status.ok()) return Fail(WhyRefused(ended.status));
     const Result<std::vector<SlurmRow>> rows = ParseSqueue(ended.output);
     if (!rows.ok()) return Fail(rows.status());
     Tell(ledger_.Listed(*rows, reactor_.clock().Now()));

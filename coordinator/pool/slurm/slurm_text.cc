@@ -146,7 +146,46 @@ Status WhyRefused(const Status& refused) {
   // limit, user's size and/or time limits)".
   const auto says = [&](const char* words) { return said.find(words) != std::string::npos; };
   const bool limit = says("accounting/QOS policy") || says("MaxSubmit") || says("GrpSubmit");
-  return limit ? ResourceExhausted(said) : refused;
+  if (limit) return ResourceExhausted(said).WithDetail(Detail::kQuota);
+  if (says("nvalid partition")) return refused.WithDetail(Detail::kNoPlace);
+  if (says("Invalid account") || says("Invalid qos") || says("permission denied") ||
+      says("not permitted") || says("not authorized")) {
+    return refused.WithDetail(Detail::kForbidden);
+  }
+  // slurmctld is asked by each command. One that took too long, or is not there, is as bad.
+  const bool silent = says("Unable to contact slurm controller") || says("Socket timed out") ||
+                      says("Unable to resolve") || refused.code() == Code::kDeadlineExceeded ||
+                      refused.code() == Code::kNotFound;
+  return silent ? refused.WithDetail(Detail::kUnreachable) : refused;
+}
+
+// Source: slurm_job_reason_string of Slurm (src/common/slurm_protocol_defs.c).
+Detail WhyQueued(std::string_view reason) {
+  if (reason.empty()) return Detail::kNone;
+  if (IsIn(reason, {"AccountNotAllowed", "InvalidAccount", "InvalidQOS", "QOSNotAllowed"})) {
+    return Detail::kForbidden;
+  }
+  if (reason.starts_with("Assoc") || reason.starts_with("QOS")) return Detail::kQuota;
+  return reason.starts_with("Partition") ? Detail::kNoPlace : Detail::kNoRoom;
+}
+
+std::string_view SlurmRemedy(Detail trouble) {
+  if (trouble == Detail::kForbidden) {
+    return "name an account, partition and QOS that this user may use: --slurm-account, "
+           "--slurm-partition, --slurm-qos";
+  }
+  if (trouble == Detail::kNoPlace) {
+    return "name a partition that `sinfo --summarize` lists as up: --slurm-partition, or "
+           "`partition=` of its --pool";
+  }
+  if (trouble == Detail::kUnreachable) {
+    return "look whether `sinfo` answers on the coordinator's host; workers that run go on";
+  }
+  if (trouble == Detail::kWorkersFail) {
+    return "read what a worker says, in headrace-*.out or the file of --slurm-output: keys and a "
+           "firewall are common causes";
+  }
+  return "";
 }
 
 bool IsSlurmHandle(std::string_view text) {

@@ -67,9 +67,13 @@ enum class SlurmPhase : std::uint8_t {
 [[nodiscard]] Result<std::string> ParseSbatch(std::string_view answer);
 // kUnavailable: a line is not as asked for. Then nothing of the answer is believed.
 [[nodiscard]] Result<std::vector<SlurmRow>> ParseSqueue(std::string_view answer);
-// What a refusal by sbatch means: kResourceExhausted for a limit of user, account or QOS, else as
-// given.
+// What a refusal by sbatch or squeue means: kResourceExhausted for a limit of user, account or QOS, else as
+// given. With its kind, where that is known.
 [[nodiscard]] Status WhyRefused(const Status& refused);
+// The kind of reason for which a job waits: SlurmRow::reason.
+[[nodiscard]] Detail WhyQueued(std::string_view reason);
+// See Pool::Remedy.
+[[nodiscard]] std::string_view SlurmRemedy(Detail trouble);
 // Whether it looks as SlurmRow::handle does.
 [[nodiscard]] bool IsSlurmHandle(std::string_view text);
 

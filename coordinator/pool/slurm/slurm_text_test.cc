@@ -111,6 +111,32 @@ TEST(SlurmText, ALimitIsToldFromWhatIsForbidden) {
   EXPECT_EQ(WhyRefused(Unavailable("Invalid partition name specified")).code(), Code::kUnavailable);
 }
 
+// As Slurm 22.05 says it.
+TEST(SlurmText, ARefusalAndAQueueHaveTheirKinds) {
+  const auto refusal = [](const std::string& said) {
+    return WhyRefused(Unavailable(said)).detail();
+  };
+  EXPECT_EQ(refusal("sbatch: error: AssocMaxSubmitJobLimit"), Detail::kQuota);
+  EXPECT_EQ(refusal("sbatch: error: invalid partition specified: nowhere"), Detail::kNoPlace);
+  EXPECT_EQ(refusal("Batch job submission failed: Invalid partition name specified"),
+            Detail::kNoPlace);
+  EXPECT_EQ(refusal("Invalid account or account/partition combination specified"),
+            Detail::kForbidden);
+  EXPECT_EQ(refusal("User's group not permitted to use this partition"), Detail::kForbidden);
+  EXPECT_EQ(refusal("Unable to contact slurm controller (connect failure)"), Detail::kUnreachable);
+  EXPECT_EQ(refusal("Requested time limit is invalid"), Detail::kNone);
+  EXPECT_EQ(WhyRefused(NotFound("sbatch")).detail(), Detail::kUnreachable);
+  EXPECT_EQ(WhyRefused(DeadlineExceeded("squeue")).detail(), Detail::kUnreachable);
+
+  EXPECT_EQ(WhyQueued("Resources"), Detail::kNoRoom);
+  EXPECT_EQ(WhyQueued("Priority"), Detail::kNoRoom);
+  EXPECT_EQ(WhyQueued("QOSMaxCpuPerUserLimit"), Detail::kQuota);
+  EXPECT_EQ(WhyQueued("AssocGrpCpuLimit"), Detail::kQuota);
+  EXPECT_EQ(WhyQueued("QOSNotAllowed"), Detail::kForbidden);
+  EXPECT_EQ(WhyQueued("PartitionDown"), Detail::kNoPlace);
+  EXPECT_EQ(WhyQueued(""), Detail::kNone);
+}
+
 TEST(SlurmText, AJobOfWhichTheCoordinatorIsPartGivesItsSettingsToNoWorker) {
   EXPECT_THAT(
       SlurmEnvironment({"PATH=/bin", "HEADRACE_KEYS=/k", "SLURM_CONF=/c", "SLURM_JOB_ID=1",
