@@ -9,6 +9,7 @@ import warnings
 
 import pytest
 from support.found_cases import callers, changes, results, runner, state, world
+from support.own_process import in_own_process
 
 CASES = [one for part in (world, state, changes, results, callers) for one in part.cases()]
 _PARTS = 8
@@ -20,12 +21,13 @@ def test_there_are_enough():
 
 
 @pytest.mark.parametrize("part", range(_PARTS))
+@in_own_process  # a fork does not have the threads of other tests, and waits for their locks
 def test_nothing_is_silently_different(part):
     wanted = os.environ.get("HEADRACE_TEST_CASE")
     wrong = {}
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # as a program has them
-        for case in CASES[part::_PARTS]:
+        for case in CASES[int(part) :: _PARTS]:
             if wanted and wanted not in case.name:
                 continue
             try:
