@@ -3,6 +3,7 @@
 import gc
 import os
 import random
+import threading
 from pathlib import Path
 
 import headrace
@@ -83,8 +84,7 @@ class Lanes:
 
 
 def own_lanes(dataset):
-    """In a process of the test's own. With modules of other tests (a server of objects) nothing is kept here: why is
-    not known."""
+    """In a process of the test's own: nothing is kept beside threads, and servers of other tests leave some."""
     return Lanes(LeafWorker(), dataset)
 
 
@@ -145,6 +145,22 @@ def test_the_outermost_is_kept_and_what_is_within_is_not():
         made.iteration(first=number == 0)
     assert made.count(Whole.__getitem__, HITS) > 0
     assert made.count(Whole.mel, KEPT) == made.count(Whole.mel, HITS) == 0
+
+
+@in_own_process
+def test_nothing_is_kept_beside_another_thread():
+    made = own_lanes(Whole())
+    ends = threading.Event()
+    other = threading.Thread(target=ends.wait)
+    other.start()
+    for number in range(3):
+        made.iteration(first=number == 0)
+    ends.set()
+    other.join()
+    assert made.count(Whole.__getitem__, KEPT) == 0
+    for _ in range(3):
+        made.iteration()
+    assert made.count(Whole.__getitem__, KEPT) > 0
 
 
 class Drawn(Sounds):

@@ -127,11 +127,13 @@ def test_what_the_program_changes_is_the_programs():
 
     altered = v1.ColorJitter(0.4)
     altered.forward = lambda image: image.rotate(90)
+    drawn = v1.ColorJitter(0.4, 0.4)
+    drawn.get_params = lambda *ranges: (torch.arange(4), 0.5, None, None, None)
     hooked = v1.ColorJitter(0.4)
     hooked.register_forward_hook(lambda module, inputs, made: made.transpose(1))
     changing = v1.ColorJitter(0.4, 0.4, 0.4, 0.1)
     for case in range(12):
-        for transform in (Own(0.4), altered, hooked, changing):
+        for transform in (v1.ColorJitter(0.4, 0.4), Own(0.4), altered, drawn, hooked, changing):
             assert_same(maker, transform, picture(rng), rng.randrange(2**32), (SEED, case))
         changing.brightness = (1.0, 1.0 + case / 10)
         changing.hue = None if case % 2 else (-0.1, 0.2)

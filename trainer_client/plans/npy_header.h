@@ -11,7 +11,7 @@
 namespace headrace::client {
 
 struct NpyHeader {
-  std::uint64_t bytes = 0;  // of the head: the elements begin behind it
+  std::uint64_t bytes = 0;  // of the head: the elements begin after it
   std::string elements;     // "<f4"
   std::vector<std::int64_t> shape;
 };
