@@ -49,8 +49,8 @@ struct Options {
   std::int64_t queued_s = 3600;
   std::int32_t workers = 0;
   std::int32_t most_workers = 0;
-  std::int32_t threads = 0;       // for all local workers together; 0: usable CPUs
-  std::uint64_t cache_bytes = 0;  // for all local workers together
+  std::int32_t threads = 0;  // for all local workers together; 0: usable CPUs
+  std::string cache;         // for all local workers together; CacheBytes reads it
   dataworker::StageRules stages;
   std::vector<std::string> allowed_roots;
   std::vector<std::string> allowed_endpoints;
@@ -80,7 +80,7 @@ std::vector<std::string> WorkerCommand(const Options& options, const coordinator
                                        bool elsewhere, const std::string& binary,
                                        const std::string& endpoint) {
   const std::int32_t workers = MostWorkers(options, pool);
-  const std::uint64_t cache_bytes = options.cache_bytes / static_cast<std::uint64_t>(workers);
+  const std::uint64_t cache_bytes = CacheBytes(options.cache) / static_cast<std::uint64_t>(workers);
   std::vector<std::string> command = {binary, "worker"};
   const auto add = [&](const char* name, std::string value) {
     command.emplace_back(name);
@@ -169,7 +169,7 @@ Status Coordinate(const Options& options) {
     return IsElsewhere(pools, pool);
   };
   if (std::ranges::all_of(wanted.pools, is_elsewhere) &&
-      (options.threads > 0 || options.cache_bytes > 0)) {
+      (options.threads > 0 || !options.cache.empty())) {
     return InvalidArgument("--threads and --cache are of local workers; what a worker of --pool " +
                            wanted.pools.front().kind +
                            " has is said by options of that pool, see headrace coordinator --help");
@@ -318,8 +318,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   AddCount(*command, "--max-workers", options->most_workers,
            "Start up to so many while jobs ask for them; those not needed for a minute end");
   AddSharedThreads(*command, options->threads);
-  AddMemory(*command, "--cache", options->cache_bytes,
-            "Memory cache of all local workers together, for example 2G [default: 0]");
+  AddCache(*command, options->cache, "Memory cache of all local workers together");
   AddLimits(*command, options->stages, options->allowed_roots, options->allowed_endpoints);
   for (Quota* quota : options->quotas.All()) AddQuota(*command, *quota);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")

@@ -89,8 +89,7 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
              "limit [default: 1; with a coordinator 0]");
   }
   AddSharedThreads(command, options.threads);
-  AddMemory(command, "--cache", options.cache,
-            "Memory cache, all local workers together, for example 2G [default: 0]");
+  AddCache(command, options.cache, "Memory cache, all local workers together");
   AddSize(command, "--memory", options.memory,
           "Most memory for the batches of one DataLoader, those the program keeps included "
           "[default: 16G]");

@@ -7,11 +7,14 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace headrace::cli {
 namespace {
+
+constexpr std::string_view kAutoCache = "auto";
 
 // Why processes of stages can't run as this user; empty: they can.
 std::string WhyNoStageUser(const std::string& name) {
@@ -29,6 +32,28 @@ std::map<std::string, dataworker::StageSandbox> Sandboxes() {
 }
 
 }  // namespace
+
+void AddCache(CLI::App& command, std::string& value, const std::string& what) {
+  command
+      .add_option("--cache", value,
+                  what +
+                      ", for example 2G; 0 for none, auto for a quarter of the memory that can be "
+                      "had now. It gives way when the host needs its memory [default: auto]")
+      ->transform(CLI::Validator(
+          [](std::string& text) -> std::string {
+            if (text == kAutoCache) return "";
+            if (std::string wrong = CLI::AsSizeValue(false)(text); !wrong.empty()) return wrong;
+            const Status fits = CheckMemoryFits(std::strtoull(text.c_str(), nullptr, 10));
+            return fits.ok() ? "" : fits.message();
+          },
+          ""))
+      ->type_name("SIZE");
+}
+
+std::uint64_t CacheBytes(const std::string& value) {
+  return value.empty() || value == kAutoCache ? UsualCacheBytes()
+                                              : std::strtoull(value.c_str(), nullptr, 10);
+}
 
 void AddCoordinatorAddress(CLI::App& command, std::string& address) {
   command.add_option("--coordinator", address, "Its address [default: $HEADRACE_COORDINATOR]")

@@ -36,6 +36,11 @@ void AddMemory(CLI::App& command, const char* name, Value& value, const char* he
   });
 }
 
+// Adds --cache of memory of this host. The value is the bytes as digits, or "auto": CacheBytes reads it.
+void AddCache(CLI::App& command, std::string& value, const std::string& what);
+// Looks at what can be had when it is called.
+[[nodiscard]] std::uint64_t CacheBytes(const std::string& value);
+
 // Adds --coordinator for a subcommand that needs one. CoordinatorAddress reads it.
 void AddCoordinatorAddress(CLI::App& command, std::string& address);
 // Adds --threads for a coordinator's local workers.

@@ -47,7 +47,8 @@ void AddWorker(CLI::App& app, Action& chosen) {
                    "/tmp/headrace-UID]")
       ->type_name("DIR");
   AddCount(*command, "--threads", options->threads, "Compute threads [default: usable CPUs]");
-  AddMemory(*command, "--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]");
+  auto cache = std::make_shared<std::string>();
+  AddCache(*command, *cache, "Memory cache");
   command->add_option("--cache-tier", options->cache_tiers, dataworker::CacheTierHelp())
       ->allow_extra_args(false)
       ->type_name("NAME[:KEY=VALUE,...]");
@@ -91,7 +92,11 @@ void AddWorker(CLI::App& app, Action& chosen) {
       "  headrace worker --coordinator tcp://head:7070 --threads 16 --cache 64G\n"
       "  headrace worker --coordinator tcp://head:7070 --cache-tier memory:size=64G\n"
       "  headrace worker --coordinator tcp://head:7070 --allow-root /data --stage-memory 4G");
-  command->callback([&chosen, options] { chosen = [options] { return Work(*options); }; });
+  command->callback([&chosen, options, cache] {
+    // Who names tiers has said what memory they take.
+    if (!cache->empty() || options->cache_tiers.empty()) options->cache_bytes = CacheBytes(*cache);
+    chosen = [options] { return Work(*options); };
+  });
 }
 
 }  // namespace headrace::cli

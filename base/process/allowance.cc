@@ -197,4 +197,10 @@ std::uint64_t AvailableMemory(const std::string& root) {
   return available;
 }
 
+std::uint64_t UsualCacheBytes(const std::string& root) {
+  constexpr std::uint64_t kPart = 4;
+  const std::uint64_t available = AvailableMemory(root);
+  return available == UINT64_MAX ? 0 : available / kPart;  // nobody knows: nothing is taken
+}
+
 }  // namespace headrace

@@ -28,4 +28,8 @@ struct Allowance {
 // has left. Files in the page cache count as had, since the kernel gives them up.
 [[nodiscard]] std::uint64_t AvailableMemory(const std::string& root = "");
 
+// What a cache in memory may have where nobody says, in bytes: a quarter of what can be had now. So the
+// program beside it, and three more like it, find room.
+[[nodiscard]] std::uint64_t UsualCacheBytes(const std::string& root = "");
+
 }  // namespace headrace

@@ -40,6 +40,7 @@ TEST_F(AllowanceTest, WithoutGroupsItIsTheHosts) {
   EXPECT_GE(allowance.cpus, 1);
   EXPECT_EQ(allowance.memory_bytes, 1024 * kMiB);
   EXPECT_EQ(AvailableMemory(root_), 512 * kMiB);
+  EXPECT_EQ(UsualCacheBytes(root_), 128 * kMiB);
 }
 
 TEST_F(AllowanceTest, TheLeastOfAGroupAndOfThoseAboveIt) {
@@ -54,6 +55,7 @@ TEST_F(AllowanceTest, TheLeastOfAGroupAndOfThoseAboveIt) {
   EXPECT_EQ(ReadAllowance(root_).cpus, 0.5);
   EXPECT_EQ(ReadAllowance(root_).memory_bytes, 300 * kMiB);
   EXPECT_EQ(AvailableMemory(root_), 150 * kMiB);
+  EXPECT_EQ(UsualCacheBytes(root_), 150 * kMiB / 4) << "of what the container has left";
   Write("/sys/fs/cgroup/jobs/one/memory.max", std::to_string(100 * kMiB));
   EXPECT_EQ(ReadAllowance(root_).memory_bytes, 100 * kMiB);
 }

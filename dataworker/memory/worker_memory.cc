@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dataworker/memory/host_room.h"
+
 namespace headrace::dataworker {
 namespace {
 
@@ -32,6 +34,18 @@ void WorkerMemory::SetCache(KeepTo keep_to) {
   CacheFits();
 }
 
+void WorkerMemory::LeaveToHost(std::uint64_t available, std::uint64_t reserve) {
+  KeepTo keep_to;
+  {
+    const std::lock_guard lock(mutex_);
+    keep_to = keep_to_;
+  }
+  if (!keep_to) return;
+  const std::uint64_t has = keep_to(std::min(Left(), most_of_cache_.load()));
+  most_of_cache_ = MostForCache(has, available, reserve);
+  CacheFits();
+}
+
 std::uint64_t WorkerMemory::Left() const { return limit_ - std::min(limit_, used_.load()); }
 
 // Others take and free meanwhile: the cache keeps to the last that was left.
@@ -45,7 +59,7 @@ bool WorkerMemory::CacheFits() {
   bool fits = false;
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t left = Left();
-    fits = keep_to(left) <= left;
+    fits = keep_to(std::min(left, most_of_cache_.load())) <= left;
     if (Left() == left) break;
   }
   return fits;

@@ -81,6 +81,9 @@ class WorkerMemory : public std::enable_shared_from_this<WorkerMemory> {
   // without a lock. nullptr: there is no cache any more.
   using KeepTo = std::function<std::uint64_t(std::uint64_t most)>;
   void SetCache(KeepTo keep_to);
+  // Has the cache give way to other programs of the host, of which `available` bytes can be had now, until
+  // `reserve` bytes can: see MostForCache. It holds until the next call. Work is admitted as before.
+  void LeaveToHost(std::uint64_t available, std::uint64_t reserve);
 
   [[nodiscard]] std::uint64_t limit() const { return limit_; }
   [[nodiscard]] std::uint64_t used() const { return used_.load(); }
@@ -95,6 +98,7 @@ class WorkerMemory : public std::enable_shared_from_this<WorkerMemory> {
   const std::uint64_t limit_;
   std::atomic<std::uint64_t> used_{0};
   std::atomic<std::uint64_t> stay_{0};  // of them
+  std::atomic<std::uint64_t> most_of_cache_{UINT64_MAX};
   std::mutex mutex_;
   KeepTo keep_to_;  // guarded by mutex_
 

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "dataworker/cache/memory/memory_cache.h"
+#include "dataworker/memory/host_room.h"
 #include "dataworker/memory/payload_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -122,6 +124,64 @@ TEST(WorkerMemory, TheCacheGivesWayAndComesBack) {
     EXPECT_FALSE(store(1000)) << "work has the room";
   }
   EXPECT_TRUE(store(1001));
+}
+
+TEST(WorkerMemory, TheCacheGivesWayToTheHost) {
+  constexpr JobId kJob(1);
+  constexpr std::uint64_t kReserve = 10 * kMib;
+  const auto cache = MakeMemoryCache(64 * kMib);
+  cache->AddJob(kJob, 64 * kMib);
+  const Bytes payload(kMib, std::byte{1});
+  std::int64_t row = 0;
+  const auto store = [&] {
+    CacheKey key;
+    key.content.place[0] = static_cast<std::uint64_t>(++row);
+    auto claim = cache->TryClaim(kJob, key, payload.size());
+    return claim && claim.Commit(payload);
+  };
+  while (store()) continue;
+  const auto memory = WorkerMemory::Make(80 * kMib);
+  memory->SetCache([&](std::uint64_t most) { return cache->KeepTo(most); });
+  const std::uint64_t full = cache->Stats().bytes;
+  // The host has 100 MiB beside others, which take more and more, and then less.
+  std::uint64_t others = 0;
+  const auto available = [&] { return 100 * kMib - others - cache->Stats().bytes; };
+  memory->LeaveToHost(available(), kReserve);
+  EXPECT_EQ(cache->Stats().bytes, full) << "there is enough for all";
+  others = 50 * kMib - 1;
+  memory->LeaveToHost(0, kReserve);  // as they came, nothing was left
+  EXPECT_GE(available(), kReserve);
+  EXPECT_LE(cache->Stats().bytes, full - kReserve);
+  EXPECT_GE(cache->Stats().bytes, full - kReserve - 8 * kMib) << "no more than it had to";
+  memory->LeaveToHost(kReserve, kReserve);
+  EXPECT_FALSE(store()) << "the host has the room";
+  EXPECT_TRUE(memory->Take(20 * kMib, "a picture").ok()) << "work is admitted as before";
+  others = 0;
+  memory->LeaveToHost(available(), kReserve);
+  while (store()) continue;
+  EXPECT_EQ(cache->Stats().bytes, full) << "it has come back";
+}
+
+TEST(HostRoom, ACacheEndsWithTheReserveFreeAndNeverAboveWhatThereIs) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 100'000; ++i) {
+    const std::uint64_t has = random() >> (random() % 64);
+    const std::uint64_t available = random() >> (random() % 64);
+    const std::uint64_t reserve = random() >> (random() % 64);
+    const std::uint64_t most = MostForCache(has, available, reserve);
+    if (most > has) {
+      EXPECT_LE(most - has, available) << "it grows into what is there";
+      EXPECT_GE(available - (most - has), std::min(reserve, available));
+    } else if (most > 0) {
+      // Carried out, exactly the reserve is free.
+      EXPECT_EQ(available + (has - most), reserve);
+    } else {
+      EXPECT_LE(available, reserve) << "it gives up all where that is not too much";
+    }
+  }
+  EXPECT_EQ(HostReserve(8 * kMib), kMib);
 }
 
 TEST(WorkerMemory, WhatIsInUseInTheCacheStays) {

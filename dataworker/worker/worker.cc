@@ -18,6 +18,7 @@
 #include "base/version.h"
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/exec/tbb_executor.h"
+#include "dataworker/memory/host_room.h"
 #include "dataworker/stage/confine/confine_stages.h"
 #include "dataworker/worker/private_directory.h"
 #include "net/exposure.h"
@@ -29,6 +30,8 @@ namespace {
 
 constexpr std::string_view kTcp = "tcp://";
 constexpr Duration kLeaveCheck = std::chrono::milliseconds(20);
+// To look takes some 0.1 ms.
+constexpr Duration kLookAtHost = std::chrono::seconds(1);
 constexpr Duration kDrainPatience = std::chrono::seconds(30);
 
 Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& directories) {
@@ -99,6 +102,7 @@ WorkerSurroundings WorkerSurroundings::OfThisProcess() {
           .make_executor = MakeTbbExecutor,
           .cpu_seconds = CpuSeconds,
           .resident_bytes = ResidentBytes,
+          .available_memory = [] { return AvailableMemory(); },
           .thread_usage = UsageOfThisThread};
 }
 
@@ -197,6 +201,12 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
     info_.tiers.push_back({name, stats.budget});
     info_.cache_bytes += stats.budget;
   }
+  if (info_.cache_bytes > 0 && surroundings_.available_memory) {
+    const std::uint64_t reserve = HostReserve(ReadAllowance().memory_bytes);
+    room_timer_ = reactor_.AddTimer(kLookAtHost, [this, reserve] {
+      memory_->LeaveToHost(surroundings_.available_memory(), reserve);
+    });
+  }
   info_.version = kVersion;
   info_.local = options.local;
   info_.share_from_bytes = options.share_from_bytes;
@@ -225,6 +235,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
 
 Worker::~Worker() {
   if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
+  if (room_timer_ != 0) reactor_.CancelTimer(room_timer_);
   coordinator_.reset();
   replica_moves_.reset();
   // Nothing new is queued, and running work ends soon. The channels close last: at a hang-up

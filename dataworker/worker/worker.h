@@ -39,7 +39,8 @@ struct WorkerSurroundings {
   // As the functions of base/process/stats.h.
   std::function<double(std::span<const std::int64_t> children)> cpu_seconds;
   std::function<std::uint64_t()> resident_bytes;
-  std::function<ThreadUsage()> thread_usage;  // as UsageOfThisThread
+  std::function<std::uint64_t()> available_memory;  // as AvailableMemory; empty: not looked at
+  std::function<ThreadUsage()> thread_usage;        // as UsageOfThisThread
 
   [[nodiscard]] static WorkerSurroundings OfThisProcess();
 };
@@ -108,6 +109,7 @@ class Worker {
   wire::WorkerHeartbeat last_load_;
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   net::TimerId leave_timer_ = 0;  // 0: none
+  net::TimerId room_timer_ = 0;   // looks at the host's memory; 0: none
   SteadyTime leave_until_{};
   bool leaving_ = false;
 };

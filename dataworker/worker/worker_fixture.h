@@ -127,12 +127,15 @@ class TestWorker {
     options.listen = listen;
     options.threads = threads;
     options.cache_bytes = cache_bytes;
-    Start(options, Clock::Real(), BuiltinCacheTiers(), BuiltinSources());
+    Start(options, Clock::Real(), BuiltinCacheTiers(), BuiltinSources(),
+          WorkerSurroundings::OfThisProcess());
   }
-  explicit TestWorker(const WorkerOptions& options, Clock& clock = Clock::Real(),
-                      const CacheRegistry& tiers = BuiltinCacheTiers(),
-                      const SourceRegistry& sources = BuiltinSources()) {
-    Start(options, clock, tiers, sources);
+  explicit TestWorker(
+      const WorkerOptions& options, Clock& clock = Clock::Real(),
+      const CacheRegistry& tiers = BuiltinCacheTiers(),
+      const SourceRegistry& sources = BuiltinSources(),
+      const WorkerSurroundings& surroundings = WorkerSurroundings::OfThisProcess()) {
+    Start(options, clock, tiers, sources, surroundings);
   }
   ~TestWorker() {
     OnReactorThread(*reactor_, [this] { worker_.reset(); });
@@ -167,7 +170,7 @@ class TestWorker {
 
  private:
   void Start(WorkerOptions options, Clock& clock, const CacheRegistry& tiers,
-             const SourceRegistry& sources) {
+             const SourceRegistry& sources, const WorkerSurroundings& surroundings) {
     auto made = net::Reactor::Make("test-worker", clock);
     EXPECT_TRUE(made.ok());
     reactor_ = std::move(made).value();
@@ -176,9 +179,9 @@ class TestWorker {
     if (options.listen.empty()) options.listen = "ipc://" + directory_.path() + "/data";
     if (options.threads == 0) options.threads = 2;
     const Status status = OnReactorThread(*reactor_, [&]() -> Status {
-      HR_TRY(worker_,
-             Worker::Start(
-                 *reactor_, options, [this](Status) { ended_.set_value(); }, tiers, sources));
+      HR_TRY(worker_, Worker::Start(
+                          *reactor_, options, [this](Status) { ended_.set_value(); }, tiers,
+                          sources, surroundings));
       return {};
     });
     EXPECT_TRUE(status.ok()) << status.ToString();

@@ -118,11 +118,11 @@ def main():
     headrace = run("train-headrace", served, train, args.out)
     if not args.short:
         load = [str(args.photos), "--epochs", "4", "--no-train"]
-        cached = [str(HEADRACE), "run", "--cache", "2G"]
+        without = [str(HEADRACE), "run", "--cache", "0"]
         loads = [
             run("load-stock", [], load, args.out),
+            run("load-headrace-no-cache", without, load, args.out),
             run("load-headrace", [str(HEADRACE), "run"], load, args.out),
-            run("load-headrace-cache", cached, load, args.out),
         ]
         device = [str(args.photos), "--epochs", "2", "--no-train", "--step-ms", "20"]
         devices = [
@@ -134,7 +134,7 @@ def main():
     if not args.short:
         table(
             "Loading alone: the network is left out (--no-train)",
-            ["stock", "headrace", "headrace --cache 2G"],
+            ["stock", "headrace --cache 0", "headrace"],
             [
                 ("samples/s", [f"{r['samples_per_second']:.0f}" for r in loads]),
                 ("samples/s, last epoch", [f"{last_epoch_rate(r):.0f}" for r in loads]),

@@ -102,6 +102,9 @@ def test_bad_setting(name, value, message):
 def test_settings():
     settings = options.from_environment({"HEADRACE_CACHE": "1.5 GiB", "HEADRACE_WORKERS": "3"})
     assert settings == options.Options(workers=3, cache_bytes=3 << 29)
+    for text in ("auto", ""):
+        assert options.from_environment({"HEADRACE_CACHE": text}).cache_bytes is None
+    assert options.from_environment({"HEADRACE_CACHE": "0"}).cache_bytes == 0
     assert options.from_environment({"HEADRACE_MEMORY": "4G"}).memory_bytes == 4 << 30
     assert options.from_environment({"HEADRACE_COORDINATOR": "tcp://a:1"}).workers == 0
     assert options.from_environment({}) == options.Options()

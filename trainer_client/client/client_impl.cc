@@ -32,7 +32,8 @@ std::uint64_t RandomBits() {
 // Most bytes of each worker's cache for the job. What the program says is for its own workers; it is a
 // bound for others too.
 std::uint64_t CacheBound(const ClientOptions& options) {
-  return options.cache_bytes == 0 ? wire::kNoCacheBound : options.cache_bytes;
+  const std::uint64_t most = options.cache_bytes.value_or(0);
+  return most == 0 ? wire::kNoCacheBound : most;
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ Status EmbeddedService::Spawn(const ClientOptions& options) {
                                             "--threads",
                                             std::to_string(options.threads),
                                             "--cache",
-                                            std::to_string(options.cache_bytes)};
+                                            CacheWord(options.cache_bytes)};
   // Its last lines are part of the error when it does not start.
   HR_TRY(child_, StartProgram(command, directory_ + "/log"));
   return {};

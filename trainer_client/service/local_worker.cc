@@ -47,7 +47,7 @@ Result<std::shared_ptr<LocalWorker>> LocalWorker::Acquire(const ClientOptions& o
     worker = std::make_shared<LocalWorker>(std::vector<std::string>{
         options.binary.empty() ? "headrace" : options.binary, "worker", "--local", "--coordinator",
         options.coordinator, "--parent-pid", std::to_string(::getpid()), "--threads",
-        std::to_string(options.threads), "--cache", std::to_string(options.cache_bytes), "--keys",
+        std::to_string(options.threads), "--cache", CacheWord(options.cache_bytes), "--keys",
         options.keys});
   }
   HR_RETURN_IF_ERROR(worker->Want(Clock::Real().Now()));

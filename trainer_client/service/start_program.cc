@@ -18,4 +18,8 @@ Result<ChildProcess> StartProgram(const std::vector<std::string>& command, const
                   "); install the package again, or name it by ClientOptions::binary");
 }
 
+std::string CacheWord(std::optional<std::uint64_t> bytes) {
+  return bytes ? std::to_string(*bytes) : "auto";
+}
+
 }  // namespace headrace::client

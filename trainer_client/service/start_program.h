@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,5 +16,8 @@ namespace headrace::client {
 // program; the message says what to do. Thread-safe.
 [[nodiscard]] Result<ChildProcess> StartProgram(const std::vector<std::string>& command,
                                                 const std::string& log);
+
+// The word after --cache: the bytes, or "auto" where nobody has said any.
+[[nodiscard]] std::string CacheWord(std::optional<std::uint64_t> bytes);
 
 }  // namespace headrace::client

@@ -133,7 +133,7 @@ def test_the_cores_that_it_names_cure_the_waiting(middling_photos, tmp_path, add
     """And a quarter of them do not. The worker's cores are what the kernel gives its compute thread, a
     twentieth of one at first, so that the machine may be busy with other things meanwhile."""
     with contextlib.ExitStack() as stack:
-        words = ("--coordinator", address, "--threads", "1")
+        words = ("--coordinator", address, "--threads", "1", "--cache", "0")
         worker = stack.enter_context(running("worker", *words, HEADRACE_LOG="error"))
         wait_for(lambda: ready_workers(address), "worker")
         started = stack.enter_context(trainer(tmp_path, middling_photos, address))

@@ -36,8 +36,9 @@ struct ClientOptions {
   std::int32_t workers = 1;  // local worker processes (embedded) or workers wanted (0: all)
   std::int32_t threads = 0;  // compute threads of all local workers together; 0: usable CPUs
   // Memory cache of all local workers together, and the most that the job takes of another worker's.
-  // 0: local workers have none, and of others it has what the coordinator's policy grants.
-  std::uint64_t cache_bytes = 0;
+  // 0: local workers have none. Nothing: they have a quarter of the memory that can be had when they
+  // start. In both cases the job has of others what the coordinator's policy grants.
+  std::optional<std::uint64_t> cache_bytes;
   // With a coordinator: lends it a worker on this host, unless the host has one. The worker serves
   // this user's programs alone, and ends with this process.
   bool local_worker = true;

@@ -361,7 +361,7 @@ void AddSessions(nb::module_& module) {
       .def(
           "__init__",
           [](ClientObject* self, std::string coordinator, std::string binary, std::int32_t workers,
-             std::int32_t threads, std::uint64_t cache_bytes, std::string job_name,
+             std::int32_t threads, std::optional<std::uint64_t> cache_bytes, std::string job_name,
              bool local_worker, std::string tenant, std::int32_t priority, std::string group,
              std::int32_t rank, double connect_timeout, std::string keys, std::uint64_t link,
              std::string rack, bool warm) {
@@ -385,7 +385,7 @@ void AddSessions(nb::module_& module) {
             new (self) ClientObject(options);
           },
           nb::kw_only(), nb::arg("coordinator") = "", nb::arg("binary") = "",
-          nb::arg("workers") = 1, nb::arg("threads") = 0, nb::arg("cache_bytes") = 0,
+          nb::arg("workers") = 1, nb::arg("threads") = 0, nb::arg("cache_bytes") = nb::none(),
           nb::arg("job_name") = "", nb::arg("local_worker") = true, nb::arg("tenant") = "",
           nb::arg("priority") = 0, nb::arg("group") = "", nb::arg("rank") = -1,
           nb::arg("connect_timeout") = 10.0, nb::arg("keys") = "", nb::arg("link") = 0,

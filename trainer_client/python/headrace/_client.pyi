@@ -335,7 +335,7 @@ class Client:
         binary: str = "",
         workers: int = 1,
         threads: int = 0,
-        cache_bytes: int = 0,
+        cache_bytes: int | None = None,
         job_name: str = "",
         local_worker: bool = True,
         tenant: str = "",

@@ -196,7 +196,7 @@ class Lanes:
 def _has_cache() -> bool:
     """Whether workers may have a cache: the program's own has the size that it was given."""
     given = options.from_environment()
-    return given.cache_bytes > 0 or bool(given.coordinator)
+    return given.cache_bytes != 0 or bool(given.coordinator)
 
 
 def _forks(context: Any) -> bool:

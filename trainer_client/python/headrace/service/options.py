@@ -26,7 +26,7 @@ class Options:
     keys: str = ""  # directory of keys for that coordinator; empty: none
     workers: int = 1  # local workers, or workers wanted of the coordinator (0: all)
     threads: int = 0  # compute threads of the local workers together; 0: usable CPUs
-    cache_bytes: int = 0  # of the local workers together
+    cache_bytes: int | None = None  # of the local workers together; None: they find out
     local_worker: bool = True  # with a coordinator: a worker on this host, too
     memory_bytes: int = 16 << 30  # bound of one loader's memory for batches
     tenant: str = ""  # whose weight and quota count; empty: the default one
@@ -93,7 +93,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         keys=environ.get("HEADRACE_KEYS", ""),
         workers=_count(environ, "HEADRACE_WORKERS", 0 if coordinator else 1),
         threads=_count(environ, "HEADRACE_THREADS", 0),
-        cache_bytes=_size(environ, "HEADRACE_CACHE", 0),
+        cache_bytes=_cache(environ),
         memory_bytes=_size(environ, "HEADRACE_MEMORY", Options.memory_bytes),
         local_worker=_switch(environ, "HEADRACE_LOCAL_WORKER", True),
         tenant=environ.get("HEADRACE_TENANT", ""),
@@ -229,6 +229,17 @@ def _size(environ: Mapping[str, str], name: str, default: int) -> int:
         return parse_size(text)
     except ValueError:
         raise OptionError(f"{name}={text!r} is not a size: write 2G, 512M ...") from None
+
+
+def _cache(environ: Mapping[str, str]) -> int | None:
+    name = "HEADRACE_CACHE"
+    text = environ.get(name, "").strip()
+    if text in ("", "auto"):
+        return None
+    try:
+        return parse_size(text)
+    except ValueError:
+        raise OptionError(f"{name}={text!r} is not a size: write 2G, 512M ..., or auto") from None
 
 
 def find_binary(environ: Mapping[str, str] = os.environ) -> str:
