@@ -340,6 +340,19 @@ std::int64_t StageRunner::queued_samples() const {
   return samples;
 }
 
+std::vector<std::int64_t> StageRunner::WaitingKeys(LaneId lane) const {
+  std::vector<std::int64_t> keys;
+  for (const auto& job : queue_) {
+    const wire::BatchRequest& request = job->request;
+    // What is no list of int is the sampler's own (`index`), and its keys are only counted.
+    if (request.lane != lane || !request.index.empty()) continue;
+    const std::size_t room = kMostWaitingKeys - keys.size();
+    const auto taken = static_cast<std::ptrdiff_t>(std::min(room, request.keys.size()));
+    keys.insert(keys.end(), request.keys.begin(), request.keys.begin() + taken);
+  }
+  return keys;
+}
+
 std::vector<std::int64_t> StageRunner::host_pids() const {
   std::vector<std::int64_t> pids;
   for (const auto& [id, host] : hosts_) {
