@@ -1,12 +1,19 @@
 """Ahead of the code: what a lane says to its worker, when, and when it stops. On a clock of the test's own."""
 
 import os
+import struct
+import subprocess
+import sys
 
 import pytest
+from headrace.process import object_reads
 from headrace.stage import ahead_seen
 from headrace.stage.ahead import Ahead, KeysAhead
 from headrace.stage.ahead_choice import Choice
-from headrace.stage.ahead_door import Said
+from headrace.stage.ahead_door import AHEAD, AheadDoor, Question, Said
+from headrace.stage.leaf_door import NO_STORE
+from headrace.stage.object_reads import Door, question
+from support.object_worker import UNSUPPORTED, Worker, serving
 
 
 class Held:
@@ -60,7 +67,7 @@ class Lane:
                 self.now += waited
             seen.append(key)
         assert seen == list(keys)
-        self.ahead.look()
+        self.ahead.look(at_end=True)
         return self.now - began
 
     @property
@@ -73,6 +80,17 @@ def _nobody_listens(monkeypatch):
     monkeypatch.setattr(ahead_seen, "_hooked", True)
     yield
     assert ahead_seen.files is None
+
+
+def test_short_batches_are_looked_at_now_and_then():
+    lane = Lane(cold=False)
+    looks = []
+    lane.ahead._busy = type(
+        "Looks", (), {"known": True, "__call__": lambda self: looks.append(1) or lane.busy}
+    )()
+    for at in range(0, 8000, 8):
+        lane.batch(range(at, at + 8), took=20e-6)
+    assert 2 * 8 <= len(looks) <= 2 * (1000 // 16 + 16)
 
 
 def test_the_first_batch_already_is_read_ahead():
@@ -104,6 +122,15 @@ def test_where_nothing_is_waited_for_nothing_is_said():
     assert lane.asked == [] and not ahead_seen.files
 
 
+def test_what_passes_between_batches_is_no_waiting():
+    lane = Lane(cold=False)
+    for at in range(0, 320, 32):
+        lane.batch(range(at, at + 32))
+        lane.now += 5.0  # for its worker
+        lane.ahead.look(at_end=True)  # of a batch whose keys nobody knows
+    assert lane.asked == []
+
+
 def test_where_the_wait_is_for_something_else_it_stops_by_itself():
     """A lock, a network, a timer: the worker finds the files in memory."""
     lane = Lane(cold=False)
@@ -117,7 +144,7 @@ def test_where_the_wait_is_for_something_else_it_stops_by_itself():
             if ahead_seen.files is not None:
                 ahead_seen.see(lane.opens(key))
             lane.now += 0.02
-        lane.ahead.look()
+        lane.ahead.look(at_end=True)
         questions.append(len(lane.asked) - before)
     assert sum(questions[:40]) > 0
     assert sum(questions[1000:]) < 12, "of a thousand batches"
@@ -216,3 +243,62 @@ def test_rests_grow_and_end_with_the_first_file_that_is_waited_for():
     choice.begin_batch()
     assert choice.rests
     assert choice._left == 7
+
+
+class Answering(Worker):
+    """Tells of 5 files that it has read, and that keys 8 and 9 wait."""
+
+    def answer(self, ask):
+        self.asks.append(ask)
+        if ask.name.startswith("/forbidden"):
+            return UNSUPPORTED, 0, 0, "files are read ahead for lanes of this host", b""
+        return 0, 0, 5, "", struct.pack("<2q", 8, 9)
+
+
+def test_the_question_as_the_worker_reads_it():
+    with serving(Answering({})) as worker:
+        object_reads.by = Door(os.dup(worker.door), may_read=True)
+        try:
+            door = AheadDoor()
+            said = door.ask(Question(3, ["/a", "/b c"], [4, -1], [(7, ["/x", "/y"]), (6, [])]))
+            assert said == Said(5, 0, [8, 9])
+            (asked,) = worker.asks
+            assert (asked.what, asked.first, asked.name) == (AHEAD, 3, "/a\0/b c\0")
+            assert (asked.version, asked.token) == ("4,-1", "7\0/x\0/y\0\0" + "6\0\0")
+            assert door.ask(Question(3, ["/forbidden"], [], [])) is None
+            assert door.ask(Question(3, ["/a"], [], [])) is None
+            assert len(worker.asks) == 2, "who refused once is not asked again"
+        finally:
+            object_reads.by.close()
+            object_reads.by = None
+
+
+def test_without_a_worker_nothing_is_asked():
+    assert AheadDoor().ask(Question(0, ["/a"], [], [])) is None
+
+
+def test_names_that_are_no_text_are_said_as_the_bytes_that_they_are():
+    name = os.fsdecode(b"/data/\xff.jpg")
+    frame = question(AHEAD, NO_STORE, f"{name}\0")
+    assert b"/data/\xff.jpg\0" in frame
+
+
+def test_only_what_is_read_is_seen(tmp_path):
+    """In a process of its own: a hook for audit events stays."""
+    (tmp_path / "read").write_text("x")
+    code = f"""
+import os
+from headrace.stage import ahead_seen
+ahead_seen.listen()
+ahead_seen.files = seen = set()
+open({str(tmp_path / "read")!r}).close()
+os.close(os.open({str(tmp_path / "read")!r}, os.O_RDONLY))
+open({str(tmp_path / "written")!r}, "w").close()
+open("/proc/self/stat").close()
+os.fdopen(os.open({str(tmp_path / "both")!r}, os.O_RDWR | os.O_CREAT)).close()
+ahead_seen.files = None
+open({str(tmp_path / "written")!r}).close()
+print(sorted(seen))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str([str(tmp_path / "read")])

@@ -23,6 +23,10 @@ _WINDOW, _AGAIN = 64, 32
 _ASKS_AFTER = 8  # samples, where the worker knew of no more keys
 _CHECKS_EACH = 8  # samples: one of them is compared with what was foretold
 _MOST_REMEMBERED = 8  # files of a key
+_SHORT, _PASSED = (
+    0.002,
+    15,
+)  # seconds of a batch after which so many are not looked at: a look takes 3 µs
 _LOOKS = 8  # samples at the beginning after each of which the lane looks whether it waits
 
 
@@ -76,12 +80,16 @@ class Ahead:
         self._samples = 0
         self._opened: list[tuple[int, list[str]]] = []  # that the worker is to remember
         self._opened_bytes = 0
-        self._mark = 0.0, 0.0
+        self._mark: tuple[float, float] | None = None
+        self._passes = 0  # batches
 
     def watches(self) -> bool:
         """Whether the batch that begins is looked at, sample by sample."""
+        if self._passes > 0:
+            self._passes -= 1
+            return False
         self._choice.begin_batch()
-        self.mark()
+        self._mark = self._clock(), self._busy()
         if not self._busy.known or self._choice.rests or os.getpid() != self._pid:
             return False
         return self._choice.on or self._samples < _LOOKS
@@ -104,16 +112,19 @@ class Ahead:
         finally:
             ahead_seen.files = None
 
-    def mark(self) -> None:
-        """What follows is looked at."""
-        self._mark = self._clock(), self._busy()
-
-    def look(self) -> None:
-        """Notes what was waited for since mark()."""
+    def look(self, at_end: bool = False) -> None:
+        """Notes what was waited for since the batch began, or since the last look. `at_end`: of the batch. Between
+        two batches a lane waits for its worker."""
+        if self._mark is None:
+            return
         now, busy = self._clock(), self._busy()
+        if not self._busy.known:
+            return
         took = now - self._mark[0]
         self._choice.saw(max(0.0, took - (busy - self._mark[1])), took)
-        self._mark = now, busy
+        self._mark = None if at_end else (now, busy)
+        if at_end and took < _SHORT and not self._choice.on:
+            self._passes = _PASSED
         if self._choice.on:
             ahead_seen.listen()
 
@@ -195,7 +206,7 @@ def of(dataset: Any) -> Ahead | None:
 def look(ahead: Ahead | None) -> None:
     """A batch is made."""
     if ahead is not None:
-        ahead.look()
+        ahead.look(at_end=True)
 
 
 def _is_asked_by_sample(dataset: Any) -> bool:
