@@ -124,8 +124,6 @@ class StageRunner {
   void OnEnded(std::uint64_t host, const std::string& how);
   void OnLost(const std::string& how);
   void EndHost(std::uint64_t host);
-  // Returns the batch's job that is queued or running; nullptr: none.
-  [[nodiscard]] StageJob* Find(const wire::BatchRequest& request);
 
   net::Reactor& reactor_;
   const Options options_;
