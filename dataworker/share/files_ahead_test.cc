@@ -31,7 +31,10 @@ class FilesAheadTest : public ::testing::Test {
   std::shared_ptr<FilesAhead> Make(int io_threads = 2) {
     io_ = std::make_unique<IoExecutor>(io_threads);
     return std::make_shared<FilesAhead>(*io_, io_threads, [this](const std::string& path) {
-      if (path == "first") began_.wait();
+      if (path == "first") {
+        begun_.count_down();
+        may_end_.wait();
+      }
       read_.push_back(path);
       return path.starts_with("cold") ? Found::kWaitedFor
              : path == "none"         ? Found::kNone
@@ -39,7 +42,8 @@ class FilesAheadTest : public ::testing::Test {
     });
   }
   std::unique_ptr<IoExecutor> io_;
-  std::latch began_{1};
+  std::latch begun_{1};    // the read of "first" runs, and
+  std::latch may_end_{1};  // may end
   std::vector<std::string> read_;
 };
 
@@ -58,7 +62,7 @@ TEST_F(FilesAheadTest, SessionsTakeTurns) {
   const auto ahead = Make();
   ahead->Read(kAheadOne, {"first", "1a", "1b"});
   ahead->Read(kAheadTwo, {"2a", "2b"});
-  began_.count_down();
+  may_end_.count_down();
   io_->Stop();
   EXPECT_THAT(read_, ElementsAre("first", "2a", "1a", "2b", "1b"));
 }
@@ -66,10 +70,11 @@ TEST_F(FilesAheadTest, SessionsTakeTurns) {
 TEST_F(FilesAheadTest, KeepsTheNewestOfMoreThanItMayHave) {
   const auto ahead = Make();
   ahead->Read(kAheadTwo, {"first"});
+  begun_.wait();
   std::vector<std::string> many(FilesAhead::kMostWaiting + 3, "old");
   many.back() = "newest";
   ahead->Read(kAheadOne, std::move(many));
-  began_.count_down();
+  may_end_.count_down();
   io_->Stop();
   EXPECT_EQ(read_.size(), 1 + FilesAhead::kMostWaiting);
   EXPECT_EQ(read_.back(), "newest");
@@ -78,9 +83,10 @@ TEST_F(FilesAheadTest, KeepsTheNewestOfMoreThanItMayHave) {
 TEST_F(FilesAheadTest, ForgetsAndStops) {
   const auto ahead = Make();
   ahead->Read(kAheadTwo, {"first"});
+  begun_.wait();
   ahead->Read(kAheadOne, {"1a", "1b"});
   ahead->Forget(kAheadOne);
-  began_.count_down();
+  may_end_.count_down();
   io_->Stop();
   EXPECT_THAT(read_, ElementsAre("first"));
   ahead->Stop();

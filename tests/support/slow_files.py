@@ -98,8 +98,8 @@ class SlowFiles:
             with open(path, "rb") as file:
                 return os.pread(file.fileno(), size, offset)
         if what == READDIR:
-            _, offset, _ = struct.unpack_from("<QQI", body)
-            return b"" if offset else self._names()
+            _, offset, size = struct.unpack_from("<QQI", body)
+            return self._names(offset, size)
         if what in (RELEASE, RELEASEDIR, FLUSH):
             return b""
         raise OSError(errno.ENOSYS, "not here")
@@ -126,14 +126,17 @@ class SlowFiles:
             *(mode, state.st_nlink, state.st_uid, state.st_gid, 0, 4096, 0),
         )
 
-    def _names(self) -> bytes:
+    def _names(self, after: int, size: int) -> bytes:
+        """Entries of the folder, as many as there is room for."""
         made = b""
         for at, name in enumerate(sorted(os.listdir(self._paths[1])), 1):
             raw = name.encode()
             entry = struct.pack("<QQII", self._child(name), at, len(raw), 8) + raw
-            made += entry + b"\0" * (-len(entry) % 8)
-            if len(made) > 3500:
-                raise OSError(errno.EFBIG, "a folder with more names than one answer has")
+            entry += b"\0" * (-len(entry) % 8)
+            if len(made) + len(entry) > size:
+                break
+            if at > after:
+                made += entry
         return made
 
 
