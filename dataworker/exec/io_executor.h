@@ -30,6 +30,7 @@ class IoExecutor {
   // Runs the submitted tasks, waits for them, and ends the threads. Idempotent. A task must not
   // call it.
   void Stop();
+  [[nodiscard]] int most_threads() const { return most_threads_; }
   // The threads that were made.
   [[nodiscard]] std::size_t threads() const;
 

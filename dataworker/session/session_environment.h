@@ -26,6 +26,8 @@
 
 namespace headrace::dataworker {
 
+class FilesAhead;
+
 // What the worker's operator lets sessions do.
 struct Limits {
   Confinement stages;                      // of the Python processes that the worker starts
@@ -53,6 +55,7 @@ struct SessionEnvironment {
   PictureMemory& pictures;
   StageLosses& losses;
   LeafShelf& leaves;
+  FilesAhead& ahead;
   StageBases& bases;
   JobLedger& ledger;
   wire::HostIdentity host;  // of this process

@@ -65,7 +65,9 @@ StageRunner::Events SessionStage::RunnerEvents() {
 Status SessionStage::Start(const std::map<BlobHash, BlobContent>& blobs) {
   HR_RETURN_IF_ERROR(environment_.losses.Check(attachment_.session()));
   const wire::Attach& attach = attachment_.request();
-  objects_ = std::make_shared<StageObjects>(environment_, attachment_);
+  objects_ = std::make_shared<StageObjects>(environment_, attachment_, [this](LaneId lane) {
+    return runner_ ? runner_->WaitingKeys(lane) : std::vector<std::int64_t>();
+  });
   HR_RETURN_IF_ERROR(objects_->Open());
   if (attach.lanes_given) return StartGiven();
   if (!attachment_.here() && wire::SameHost(attach.host, environment_.host)) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "base/hash.h"
 #include "base/pass/digest.h"
 #include "dataworker/session/on_reactor.h"
 #include "dataworker/session/stage_leaves.h"
+#include "dataworker/share/files_ahead.h"
 #include "dataworker/source/ranges/ranges.h"
 #include "dataworker/source/stores/object_identity.h"
 #include "dataworker/source/stores/store_args.h"
@@ -22,6 +24,7 @@ using What = ObjectAsk::What;
 // Answers with no more bytes lie in the frame itself: a memory file costs more than the copy.
 constexpr std::size_t kMostFew = std::size_t{64} << 10;
 constexpr std::size_t kMostSeen = std::size_t{1} << 16;
+constexpr std::uint64_t kMostLane = std::uint64_t{1} << 20;
 // What a process may say at once that it has received.
 constexpr std::uint64_t kMostPaid = std::uint64_t{1} << 40;
 
@@ -69,6 +72,7 @@ void StageObjects::Close() {
   if (closed()) return;
   door_.reset();
   environment_.reads->Drop(attachment_.session());
+  environment_.ahead.Forget(attachment_.session());
   for (const auto& [connection, object] : open_) object->Stop();
   open_.clear();
 }
@@ -110,6 +114,10 @@ void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passe
     Answer(connection, {.status = ResourceExhausted("too many questions whose askers have gone")});
     return;
   }
+  if (ask.what == What::kAhead) {
+    Answer(connection, OnAhead(ask));
+    return;
+  }
   if (ask.what >= What::kLeafIndex) {
     Answer(connection, AnswerLeafAsk(environment_, attachment_, ask, std::move(passed)));
     return;
@@ -149,6 +157,30 @@ void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passe
   }
   first.what = ObjectRequest::What::kHead;
   Fetch(std::move(asked), std::move(first), Ask::kIdentity, &StageObjects::OnVersion);
+}
+
+ObjectTold StageObjects::OnAhead(const ObjectAsk& ask) {
+  // Only the trainer's own processes, which may read the files by themselves.
+  if (!attachment_.here() || !attachment_.request().lanes_given) {
+    return {.status = Unsupported("files are read ahead for lanes of this host")};
+  }
+  const SessionId session = attachment_.session();
+  // What the lane then reads is charged to its job. One in debt to its limit is not helped beyond it.
+  if (environment_.queue.MayRead(attachment_.job(), WorkQueue::Reader::kUnit)) {
+    environment_.ahead.Read(session, ask.Names());
+    environment_.ahead.ReadOf(session, ask.Keys());
+  }
+  for (ObjectAsk::Opened& opened : ask.WasOpened()) {
+    environment_.ahead.Remember(session, opened.key, std::move(opened.names));
+  }
+  const FilesAhead::Counts counts = environment_.ahead.TakeCounts(session);
+  ObjectTold told;
+  told.size = counts.looked_at;
+  told.count = counts.waited_for;
+  const std::vector<std::int64_t> keys =
+      waiting_(LaneId(static_cast<std::int64_t>(std::min<std::uint64_t>(ask.first, kMostLane))));
+  told.few = CopyBytes(std::as_bytes(std::span(keys)));
+  return told;
 }
 
 void StageObjects::Fetch(Asked asked, ObjectRequest request, Ask ask, OnAnswer then) {

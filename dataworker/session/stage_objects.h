@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/result.h"
@@ -35,8 +38,10 @@ namespace headrace::dataworker {
 class StageObjects : public std::enable_shared_from_this<StageObjects> {
  public:
   // Both outlive it.
-  StageObjects(SessionEnvironment& environment, const Attachment& attachment)
-      : environment_(environment), attachment_(attachment) {}
+  // `waiting`: the keys that wait for a lane; called between Open and Close.
+  using Waiting = std::function<std::vector<std::int64_t>(LaneId lane)>;
+  StageObjects(SessionEnvironment& environment, const Attachment& attachment, Waiting waiting)
+      : environment_(environment), attachment_(attachment), waiting_(std::move(waiting)) {}
 
   // Opens the door. Errors of ObjectDoor::Open.
   Status Open();
@@ -69,6 +74,8 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
   using OnAnswer = void (StageObjects::*)(Asked, const AskedObject&, RowAnswer);
 
   void OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passed);
+  // kAhead. kUnsupported: the process is no lane of this host and user.
+  [[nodiscard]] ObjectTold OnAhead(const ObjectAsk& ask);
   // The request to the store. kUnavailable (kNotAllowed): this worker may not read it.
   [[nodiscard]] Result<remote::ObjectRequest> RequestOf(const ObjectAsk& ask) const;
   // Whether this session asks for it for the first time.
@@ -87,6 +94,7 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
 
   SessionEnvironment& environment_;
   const Attachment& attachment_;
+  const Waiting waiting_;
   std::unique_ptr<ObjectDoor> door_;  // nullptr: closed
   std::size_t unanswered_ = 0;        // questions, also of processes that have gone
   FirstAsk first_ask_;

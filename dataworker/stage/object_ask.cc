@@ -1,6 +1,8 @@
 #include "dataworker/stage/object_ask.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,17 @@ namespace {
 
 constexpr std::size_t kNumbers = 5, kTexts = 8;
 
+// What lies between zero bytes.
+std::vector<std::string> BetweenZeros(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
 }  // namespace
 
 Result<ObjectAsk> ObjectAsk::Read(const StageFrame& frame) {
@@ -19,7 +32,7 @@ Result<ObjectAsk> ObjectAsk::Read(const StageFrame& frame) {
     return InvalidArgument("a frame that asks for no object");
   }
   const std::vector<std::uint64_t> numbers = StageNumbers(frame.parts[0]);
-  if (numbers[0] > static_cast<std::uint64_t>(What::kLeafCounts)) {
+  if (numbers[0] > static_cast<std::uint64_t>(What::kAhead)) {
     return InvalidArgument("a question of unknown kind " + std::to_string(numbers[0]));
   }
   const auto text = [&](std::size_t at) { return std::string(AsText(frame.parts[1 + at])); };
@@ -41,6 +54,40 @@ Result<ObjectAsk> ObjectAsk::Read(const StageFrame& frame) {
     return InvalidArgument("a question for " + std::to_string(ask.bytes) + " bytes");
   }
   return ask;
+}
+
+std::vector<std::string> ObjectAsk::Names() const {
+  std::vector<std::string> names = BetweenZeros(name);
+  std::erase(names, "");
+  return names;
+}
+
+std::vector<std::int64_t> ObjectAsk::Keys() const {
+  std::vector<std::int64_t> keys;
+  const char* const end = version.data() + version.size();
+  for (const char* at = version.data(); at < end;) {
+    const auto [after, error] = std::from_chars(at, end, keys.emplace_back());
+    if (error != std::errc()) {
+      keys.pop_back();
+      break;
+    }
+    at = after == end ? end : after + 1;
+  }
+  return keys;
+}
+
+std::vector<ObjectAsk::Opened> ObjectAsk::WasOpened() const {
+  std::vector<Opened> opened;
+  std::vector<std::string> parts = BetweenZeros(token);
+  for (std::size_t at = 0; at < parts.size(); ++at) {
+    Opened one;
+    const std::string& key = parts[at];
+    const auto [after, error] = std::from_chars(key.data(), key.data() + key.size(), one.key);
+    const bool is_key = error == std::errc() && after == key.data() + key.size();
+    while (++at < parts.size() && !parts[at].empty()) one.names.push_back(std::move(parts[at]));
+    if (is_key) opened.push_back(std::move(one));
+  }
+  return opened;
 }
 
 }  // namespace headrace::dataworker

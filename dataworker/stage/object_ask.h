@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/result.h"
@@ -13,7 +14,7 @@
 namespace headrace::dataworker {
 
 // What code of a stage asks its worker about objects (headrace/stage/object_reads.py), and lanes about leaves
-// (headrace/stage/leaf_door.py).
+// (headrace/stage/leaf_door.py) and about what they read next (headrace/stage/ahead_door.py).
 struct ObjectAsk {
   // Values as there.
   enum class What : std::uint64_t {
@@ -26,6 +27,10 @@ struct ObjectAsk {
     kLeafIndex = 5,    // the same, and what leaves there are; the answer's size is room for more
     kLeafSegment = 6,  // the memory of segment `first`
     kLeafPut = 7,      // takes memory with `first` rows, the last of which ends at `bytes`
+    // Lane `first` is about to read the files in `name` (Names), and those that are remembered of `keys`; it has
+    // read what `opened` says. `few`: the keys that wait for the lane (i64), `size` and `count`:
+    // FilesAhead::Counts of files that were asked for earlier.
+    kAhead = 9,
   };
   // The most bytes of one answer.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
@@ -42,6 +47,17 @@ struct ObjectAsk {
 
   // kInvalidArgument: the frame is no such question, or goes beyond a bound. Its sender may be hostile.
   static Result<ObjectAsk> Read(const StageFrame& frame);
+
+  // kAhead, of which these are parts. A zero byte ends each name.
+  [[nodiscard]] std::vector<std::string> Names() const;
+  struct Opened {
+    std::int64_t key = 0;
+    std::vector<std::string> names;
+  };
+  // Of `version`: decimal numbers, with commas between them. Stops at the first that is none.
+  [[nodiscard]] std::vector<std::int64_t> Keys() const;
+  // Of `token`: a key, and the names; an empty name ends them. What is damaged is left out.
+  [[nodiscard]] std::vector<Opened> WasOpened() const;
 };
 
 // What the worker answers.

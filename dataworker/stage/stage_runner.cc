@@ -19,6 +19,23 @@ Status CheckLanes(std::int32_t lanes) {
   return InvalidArgument("a Python plan with " + std::to_string(lanes) + " lanes");
 }
 
+// Returns the batch's job that is queued or running; nullptr: none.
+StageJob* FindJob(const wire::BatchRequest& request,
+                  const std::deque<std::unique_ptr<StageJob>>& queue,
+                  const std::map<std::uint64_t, StageHost>& hosts) {
+  const auto same = [&](const StageJob* job) {
+    return job != nullptr && !job->cancelled && job->request.iteration == request.iteration &&
+           job->request.batch == request.batch && job->request.lane_set == request.lane_set;
+  };
+  for (const auto& job : queue) {
+    if (same(job.get())) return job.get();
+  }
+  for (const auto& [id, host] : hosts) {
+    if (same(host.job())) return host.job();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, StageBases& bases,
@@ -89,7 +106,7 @@ Status StageRunner::CheckRequest(const wire::BatchRequest& request) const {
 
 void StageRunner::Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> arena,
                          SteadyTime received) {
-  if (StageJob* same = Find(request); same != nullptr) {
+  if (StageJob* same = FindJob(request, queue_, hosts_); same != nullptr) {
     same->repeats.push_back(request.attempt);
     return;
   }
@@ -104,20 +121,6 @@ void StageRunner::Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> a
   }
   queue_.push_back(std::move(job));
   Pump();
-}
-
-StageJob* StageRunner::Find(const wire::BatchRequest& request) {
-  const auto same = [&](const StageJob* job) {
-    return job != nullptr && !job->cancelled && job->request.iteration == request.iteration &&
-           job->request.batch == request.batch && job->request.lane_set == request.lane_set;
-  };
-  for (const auto& job : queue_) {
-    if (same(job.get())) return job.get();
-  }
-  for (const auto& [id, host] : hosts_) {
-    if (same(host.job())) return host.job();
-  }
-  return nullptr;
 }
 
 void StageRunner::Pump() {
@@ -338,6 +341,19 @@ std::int64_t StageRunner::queued_samples() const {
   std::int64_t samples = 0;
   for (const auto& job : queue_) samples += std::ssize(job->request.keys);
   return samples;
+}
+
+std::vector<std::int64_t> StageRunner::WaitingKeys(LaneId lane) const {
+  std::vector<std::int64_t> keys;
+  for (const auto& job : queue_) {
+    const wire::BatchRequest& request = job->request;
+    // What is no list of int is the sampler's own (`index`), and its keys are only counted.
+    if (request.lane != lane || !request.index.empty()) continue;
+    const std::size_t room = kMostWaitingKeys - keys.size();
+    const auto taken = static_cast<std::ptrdiff_t>(std::min(room, request.keys.size()));
+    keys.insert(keys.end(), request.keys.begin(), request.keys.begin() + taken);
+  }
+  return keys;
 }
 
 std::vector<std::int64_t> StageRunner::host_pids() const {

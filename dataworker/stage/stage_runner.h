@@ -93,6 +93,9 @@ class StageRunner {
   [[nodiscard]] std::size_t outstanding() const;
   // The samples of batches that have not begun.
   [[nodiscard]] std::int64_t queued_samples() const;
+  // The keys of a lane's batches that have not begun, in their order: kMostWaitingKeys at most.
+  [[nodiscard]] std::vector<std::int64_t> WaitingKeys(LaneId lane) const;
+  static constexpr std::size_t kMostWaitingKeys = 512;
   // The process that forks the hosts; 0: there is none.
   [[nodiscard]] std::int64_t zygote_pid() const { return source_->pid(); }
   // The processes of hosts, for the account of CPU time.
@@ -121,8 +124,6 @@ class StageRunner {
   void OnEnded(std::uint64_t host, const std::string& how);
   void OnLost(const std::string& how);
   void EndHost(std::uint64_t host);
-  // Returns the batch's job that is queued or running; nullptr: none.
-  [[nodiscard]] StageJob* Find(const wire::BatchRequest& request);
 
   net::Reactor& reactor_;
   const Options options_;

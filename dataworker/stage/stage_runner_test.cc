@@ -22,6 +22,7 @@
 namespace headrace::dataworker {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class StageRunnerTest : public ::testing::Test {
@@ -342,6 +343,28 @@ TEST_F(StageRunnerTest, WhatIsHeldBackGoesOnByItself) {
   OnReactorThread(*reactor_, [this] { may_read_ = true; });
   EXPECT_TRUE(Next().answer.status.ok());
   EXPECT_TRUE(Next().answer.status.ok());
+}
+
+TEST_F(StageRunnerTest, TellsWhichKeysWaitForALane) {
+  may_read_ = false;
+  ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
+  wire::BatchRequest more = Request(1, 0, "s");
+  more.keys = {1, 7, 8};
+  Submit(more);
+  Submit(Request(2, 1, "s"));
+  wire::BatchRequest named = Request(3, 0, "s");
+  named.index = CopyBytes(AsBytes("names that the sampler gave"));
+  Submit(named);
+  Submit(Request(4, 0, "s"));
+  const auto waiting = [&](std::int64_t lane) {
+    return OnReactorThread(*reactor_, [&] { return runner_->WaitingKeys(LaneId(lane)); });
+  };
+  EXPECT_THAT(waiting(0), ElementsAre(1, 7, 8, 4));
+  EXPECT_THAT(waiting(1), ElementsAre(2));
+  EXPECT_THAT(waiting(2), ElementsAre());
+  OnReactorThread(*reactor_, [this] { runner_->Cancel(IterationId(2)); });
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Next().answer.status.code(), Code::kCancelled);
+  EXPECT_THAT(waiting(0), ElementsAre());
 }
 
 TEST_F(StageRunnerTest, CodeThatCannotBeLoadedIsUnsupportedWithTheReason) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/pass/pass.h"
 #include "base/secret.h"
+#include "dataworker/share/files_ahead.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -44,6 +45,8 @@ DataService::DataService(const Parts& parts)
       payloads_(kMostPayloadBytes, kKeptPayloadBytes, parts.memory),
       pictures_(parts.memory, parts.reactor.clock(), [this] { payloads_.Trim(); }),
       leaves_(parts.cache),
+      ahead_(std::make_shared<FilesAhead>(parts.io, parts.io.most_threads(),
+                                          FilesAhead::FromDisk(parts.limits.allowed_roots))),
       bases_(parts.reactor),
       ledger_(parts.queue, *parts.cache, parts.executor.concurrency()),
       orders_(*parts.cache),
@@ -63,6 +66,7 @@ DataService::DataService(const Parts& parts)
           .pictures = pictures_,
           .losses = losses_,
           .leaves = leaves_,
+          .ahead = *ahead_,
           .bases = bases_,
           .ledger = ledger_,
           .host = parts.host,
@@ -79,6 +83,7 @@ DataService::DataService(const Parts& parts)
 DataService::~DataService() { CloseSessions(); }
 
 void DataService::CloseSessions() {
+  ahead_->Stop();
   for (const auto& [id, session] : sessions_) session->Close();
 }
 

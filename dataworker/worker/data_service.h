@@ -110,6 +110,7 @@ class DataService {
   PictureMemory pictures_;
   StageLosses losses_;
   LeafShelf leaves_;
+  const std::shared_ptr<FilesAhead> ahead_;
   StageBases bases_;
   JobLedger ledger_;
   CacheOrders orders_;

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ..native.genuine import is_genuine
 from ..process.modules import namespace
 from ..process.output import tell
-from . import leaves
+from . import ahead_seen, leaves
 from .finding import Finding, FoundOut
 from .held_names import HeldNames, Place
 
@@ -83,6 +83,8 @@ class Replaced:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         leaf = self._entry.leaf
+        if ahead_seen.files is not None and args:
+            ahead_seen.see(args[0])
         kept = leaves.active() if leaf is not None and self._leaf_on else None
         if kept is not None and leaf.rests(kept):
             kept.missed()

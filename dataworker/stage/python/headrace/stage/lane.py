@@ -16,15 +16,15 @@ from typing import Any
 from ..process import fork_hooks, sockets
 from ..process.output import muted
 from ..records import dataclass
-from . import bad_samples, declared_here, functions, leaves, memory, wire
+from . import ahead, bad_samples, declared_here, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_images import keep_pictures, native_images, opened_pictures
 from .lane_requests import Again, Asked, Requests
 from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
-from .randomness import get_state, seed_sample, set_state
+from .randomness import get_state, set_state
 from .redo import Redo, know
-from .seeded_keys import SeededKeys
+from .seeded_keys import seeded
 from .watch import Watch
 from .wire import Request, numbers
 
@@ -132,6 +132,7 @@ class LanePort:
         self._ran_before = self._settings.iterable or arguments.get("init_fn") is not None
         self._images: Any = None
         self._kit: Any = None
+        self._ahead: ahead.Ahead | None = None
         self._opened: Callable[[], bool] = lambda: False
         self._noted = -1, False
         self._natives = False
@@ -201,6 +202,7 @@ class LanePort:
         if self._watch is not None:
             made.change = self._watch.after()
         self._answer(asked, made)  # which may be the first to look at a picture
+        ahead.look(self._ahead)
         self._now, self._last = None, made
         self._note()
         self._deferring.close()
@@ -280,14 +282,10 @@ class LanePort:
             set_state(state, self._roots)
         if self.may_defer:
             self._past.append(request.packed(with_state=moved))
-        index = request.asked(self._settings.auto_collation)
-        if not request.seeds:
-            return index
-        if self._settings.auto_collation and not getattr(
-            self._roots["dataset"], "__getitems__", None
-        ):
-            return SeededKeys(index, request.seeds, self._roots)
-        seed_sample(request.seeds[0], self._roots)  # made in one call: there is one seed for all
+        by_item = self._settings.auto_collation
+        index = seeded(request.asked(by_item), request.seeds, self._roots, by_item)
+        if self._ahead is not None and not request.index and self._ahead.watches():
+            return ahead.KeysAhead(index, self._ahead, request.lane)
         return index
 
     def _begin_natives(self) -> None:
@@ -310,6 +308,8 @@ class LanePort:
             if self._settings.leaves:
                 keep_pictures()
         functions.enable(by_value=False)
+        by_item = self._settings.auto_collation and not self._settings.iterable
+        self._ahead = ahead.of(self._roots["dataset"]) if by_item else None
         if lessons is not None:
             lessons.know_functions()
         if self._settings.watched is not None:

@@ -27,6 +27,10 @@ class _NoStore(NamedTuple):
     anonymous: bool = False
 
 
+# Of questions that are about none.
+NO_STORE = _NoStore()
+
+
 class LeafDoor:
     """To the worker behind a Door. Its methods raise what the worker says, and UnavailableError if it has
     gone. Thread-safe."""
@@ -50,7 +54,7 @@ class LeafDoor:
     def _asked(
         self, what: int, first: int = 0, count: int = 0, fd: int = -1
     ) -> tuple[memoryview, int]:
-        frame = question(what, _NoStore(), "", first=first, count=count)
+        frame = question(what, NO_STORE, "", first=first, count=count)
         passed = () if fd < 0 else (fd,)
         parts, view, size = self.door.exchange(frame, _told, "leaves", passed, PATIENCE)
         checked(parts)

@@ -246,7 +246,10 @@ def question(
     place = store.base, store.endpoint, store.region, store.addressing
     texts = *place, name, version, delimiter, token
     head = numbers(what, first, count, store.anonymous, size)
-    return wire.encode(wire.OBJECT, head, *(text.encode() for text in texts))
+    # As names of files are bytes: some are no text.
+    return wire.encode(
+        wire.OBJECT, head, *(text.encode(errors="surrogateescape") for text in texts)
+    )
 
 
 def _told(sock: sockets.Socket, parts: list[bytes], fds: list[int]) -> Told:

@@ -6,6 +6,16 @@ from typing import Any
 from .randomness import seed_sample
 
 
+def seeded(index: Any, seeds: list[int], roots: dict[str, Any], by_item: bool) -> Any:
+    """What a fetcher is asked for. `seeds`: one a sample, or none. `by_item`: the index is a list of keys."""
+    if not seeds:
+        return index
+    if by_item and not getattr(roots["dataset"], "__getitems__", None):
+        return SeededKeys(index, seeds, roots)
+    seed_sample(seeds[0], roots)  # made in one call: there is one seed for all
+    return index
+
+
 class SeededKeys(list[Any]):
     """Keys that seed the generators for a sample when it is asked for."""
 
