@@ -24,8 +24,8 @@ class Own(Dataset):
     def __getitem__(self, index: int) -> torch.Tensor:
         with Image.open(self.paths[index]) as picture:
             pixels = np.array(picture.convert("RGB"))
-        top, left = (np.random.randint(0, size - 223) for size in pixels.shape[:2])
-        part = pixels[top : top + 224, left : left + 224].astype(np.float32)
+        top, left = (np.random.randint(0, size - 95) for size in pixels.shape[:2])
+        part = pixels[top : top + 96, left : left + 96].astype(np.float32)
         return torch.from_numpy((part - part.mean()) / (part.std() + 1e-6))
 
 
