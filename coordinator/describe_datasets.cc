@@ -112,7 +112,8 @@ void AddLeaves(const State& state, std::vector<wire::DatasetStatus>& all) {
                             .parts = {},
                             .hit_share = leaves.hit()});
     if (bytes > 0) {
-      status.rows = std::llround(bytes / leaves.entry_bytes());
+      status.rows = std::llround(bytes / LeafMeter::kSlack / leaves.entry_bytes() /
+                                 leaves.lookups_a_sample());
       status.hit_when_full = UniformHit(quota, bytes);
     }
     status.phase = useful <= 0 ? "not cached" : room < kFull * useful ? "filling" : "steady";

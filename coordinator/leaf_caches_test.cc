@@ -175,7 +175,7 @@ TEST_F(LeafCachesTest, TheyAreShownAsOtherEntriesAre) {
   EXPECT_EQ(shown[0].name, "Stage");
   EXPECT_EQ(shown[0].jobs, std::vector<JobId>{job});
   EXPECT_NEAR(static_cast<double>(shown[0].bytes), kAll, 0.1 * kAll);
-  EXPECT_NEAR(static_cast<double>(shown[0].rows), 2000, 200);
+  EXPECT_NEAR(static_cast<double>(shown[0].rows), 2000, 100);
   EXPECT_NEAR(shown[0].hit_share, 0.49, 0.03);
   EXPECT_NE(shown[0].dataset, 0U) << "lists tell data sets apart by it";
   ASSERT_EQ(shown[0].parts.size(), 1U);

@@ -322,27 +322,6 @@ def test_a_worker_that_is_silent_is_not_asked_again(worker, tmp_path, question):
     assert call(read, str(path)).tolist() == [1, 2, 3]
 
 
-def test_a_long_epoch_tells_of_its_lookups_every_few_seconds(worker, tmp_path):
-    """Policies weigh leaves by them; the questions at batches 128, 512 and so on come too late for that."""
-    path = tmp_path / "a"
-    path.write_text("1 2 3")
-    now = [0.0]
-    kept = leaves.here = leaves.Leaves(False, True, lambda: worker, lambda: now[0])
-    for _ in range(9):
-        kept.begin()
-        call(slow(numbers), old(path))
-    asked, missed = worker.asked, worker.misses
-    kept.begin()
-    assert (worker.asked, worker.misses) == (asked, missed), "nothing is asked in between"
-    now[0] += 2.1
-    kept.begin()
-    assert worker.asked == asked + 1 and worker.misses > missed
-    now[0] += 2.1
-    kept.begin()
-    assert worker.asked == asked + 1, "there is nothing to tell"
-    kept.end()
-
-
 def test_a_segment_that_was_given_up_is_a_miss(worker, tmp_path):
     path = tmp_path / "a"
     path.write_text("1 2 3")
