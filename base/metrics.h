@@ -129,7 +129,9 @@
     "memory of copies of entries that other workers own; only room that nothing else wants") \
   X(u64, replica_entries, 15, kCount, kGauge, "", "these copies")                            \
   X(u64, replica_hits, 16, kCount, kCounter, "",                                             \
-    "samples that were found in these copies; not among cache_hits")
+    "samples that were found in these copies; not among cache_hits")                         \
+  X(u64, cache_made_ns, 17, kNanoseconds, kGauge, "",                                        \
+    "CPU time that it took to make its entries in the cache")
 
 // What the coordinator says of one job: fields of JobStatus.
 #define HEADRACE_JOB_METRICS(X)                                                                 \

@@ -20,6 +20,7 @@
 #include "coordinator/divide_source.h"
 #include "coordinator/divide_tiers.h"
 #include "coordinator/host_keys.h"
+#include "coordinator/leaf_caches.h"
 #include "coordinator/link_shares.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
@@ -61,12 +62,17 @@ std::uint32_t OwnMillicores(double speed, std::int32_t of_mean_core, std::uint32
   return std::abs(change) <= 2 && held > 0 ? held : static_cast<std::uint32_t>(own);
 }
 
+// EntrySize::guess of leaves: each worker has its own (CacheHostOf).
+constexpr double kOfLeaves = -1;
+
 // The ranks of one program.
 struct Group {
   std::vector<const Job*> ranks;
   std::vector<double> needs;  // cores, by rank
   double known_cores = 0;     // see ClusterPlan::demand_cores
   bool known = true;          // something is measured of each rank
+  // The data set whose quota is their cache; a policy may not know that they read it (LeavesOf). -1: none.
+  std::int32_t cache = -1;
 };
 
 class ClusterPlanner {
@@ -144,6 +150,7 @@ class ClusterPlanner {
       groups_[at->second].ranks.push_back(&job);
       ++ranks_;
     }
+    to_try_ = RoomToTry(state_, snapshot_.supply.cache_bytes);
     for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
     workers_of_user_ = local_cores_;
     AddIdlePins();
@@ -171,7 +178,7 @@ class ClusterPlanner {
       if (snapshot_.jobs[g].dataset < 0) continue;
       const auto d = static_cast<std::size_t>(snapshot_.jobs[g].dataset);
       for (const Job* rank : groups_[g].ranks) {
-        for (const auto& [id, grant] : rank->grants) AddPlace(places[d], g, *rank, grant, id);
+        for (const auto& [id, grant] : rank->grants) AddPlace(places, d, g, *rank, grant, id);
       }
     }
     for (std::size_t d = 0; d < places.size(); ++d) {
@@ -188,10 +195,12 @@ class ClusterPlanner {
     return places;
   }
   // `reader`: for CachePlaces.
-  void AddPlace(CachePlaces& places, std::size_t reader, const Job& job,
-                const wire::JobGrant& grant, WorkerId id) const {
+  void AddPlace(std::vector<CachePlaces>& all, std::size_t dataset, std::size_t reader,
+                const Job& job, const wire::JobGrant& grant, WorkerId id) const {
     const Worker* worker = state_.FindWorker(id);
     if (worker == nullptr || !worker->leasable()) return;
+    if (entry_sizes_[dataset].guess == kOfLeaves && !KeepsLeavesOf(state_, id, job)) return;
+    CachePlaces& places = all[dataset];
     const auto bound = static_cast<double>(job.spec.cache_bytes);
     const double millicores = grant.millicores * SpeedOf(id);
     const double kept = kept_.On(id);
@@ -283,6 +292,8 @@ class ClusterPlanner {
     // What the network does not carry is of no use, and no reserve either.
     if (bound) view.most_cores = std::min(view.most_cores, of_use);
     view.dataset = DatasetOf(group, view.terms);
+    group.cache = view.dataset;
+    if (view.dataset < 0) LeavesOf(group, view);
     return view;
   }
 
@@ -299,7 +310,7 @@ class ClusterPlanner {
     if (!largest) return -1;
     const DatasetView& known = *FindView(views_, largest->dataset);
     const auto [at, is_new] =
-        datasets_.try_emplace(known.dataset, static_cast<std::int32_t>(datasets_.size()));
+        datasets_.try_emplace(known.dataset, static_cast<std::int32_t>(snapshot_.datasets.size()));
     if (is_new) {
       snapshot_.datasets.emplace_back();
       entry_sizes_.emplace_back();
@@ -319,6 +330,32 @@ class ClusterPlanner {
     size.guess = std::max(size.guess, each);
     size.wide = known.wide;
     return at->second;
+  }
+
+  // Leaves of jobs without a data set. Before they are measured, no policy can weigh them: they have room to be
+  // tried, as a data set that nobody reads.
+  void LeavesOf(Group& group, JobView& view) {
+    std::vector<const Job*> wanting;
+    for (const Job* job : group.ranks) {
+      if (job->spec.cache_bytes > 0) wanting.push_back(job);
+    }
+    const LeafSet set = LeafSetOf(state_, wanting, to_try_);
+    if (set.bytes <= 0) return;
+    Dataset dataset;
+    dataset.bytes = set.bytes;
+    dataset.cached_bytes = set.cached_bytes;
+    dataset.pinned_bytes = set.tried_bytes;
+    dataset.tenant = view.tenant;
+    const auto& sessions = wanting.front()->sessions;
+    const auto most = sessions.empty()
+                          ? rules_.dataset_bytes.end()
+                          : rules_.dataset_bytes.find(sessions.begin()->second.plan_name);
+    if (most != rules_.dataset_bytes.end()) dataset.most_bytes = most->second;
+    group.cache = static_cast<std::int32_t>(snapshot_.datasets.size());
+    if (set.measured) view.dataset = group.cache;
+    snapshot_.datasets.push_back(std::move(dataset));
+    entry_sizes_.emplace_back().guess = kOfLeaves;
+    left_.push_back(0);
   }
 
   // By what the operator says of it.
@@ -369,7 +406,7 @@ class ClusterPlanner {
         SetNetwork(job, each);
         each.lanes_stay = job.lanes_stay();
         // Where hosts share, any host serves as well as those that are used.
-        each.caches = PrefersItsHosts(snapshot_.jobs[g].dataset);
+        each.caches = PrefersItsHosts(groups_[g].cache);
         for (const WorkerId id : job.leases) {
           each.held[id].millicores = static_cast<std::int32_t>(
               std::lround(HeldOn(job.spec.job, id).millicores * SpeedOf(id)));
@@ -390,7 +427,7 @@ class ClusterPlanner {
         const double least = LeastOfSource(most, ranks_, groups_[g].known);
         source.push_back(std::max(std::min(given, most * share), least));
         read_bytes.push_back(snapshot_.jobs[g].terms.miss_bytes);
-        dataset.push_back(snapshot_.jobs[g].dataset);
+        dataset.push_back(groups_[g].cache);
         tenants.push_back(snapshot_.jobs[g].tenant);
       }
     }
@@ -477,11 +514,12 @@ class ClusterPlanner {
       if (dataset[i] < 0) continue;
       const auto d = static_cast<std::size_t>(dataset[i]);
       const Job* const job = state_.FindJob(plan.jobs[i].job);
-      if (job->spec.cache_bytes > 0) {
+      // Workers keep leaves for themselves.
+      if (job->spec.cache_bytes > 0 && entry_sizes_[d].guess != kOfLeaves) {
         mates.AddGrants(placed[i], entry_sizes_[d].bytes(), entry_sizes_[d].wide,
                         plan.jobs[i].grants);
       }
-      for (const auto& [id, grant] : plan.jobs[i].grants) AddPlace(places[d], i, *job, grant, id);
+      for (const auto& [id, grant] : plan.jobs[i].grants) AddPlace(places, d, i, *job, grant, id);
       const Session* session = CachedSession({&job, 1});
       const Tenant& tenant =
           snapshot_.tenants[static_cast<std::size_t>(TenantOf(job->spec.tenant))];
@@ -503,24 +541,7 @@ class ClusterPlanner {
     DivideCaches(state_, snapshot_.datasets, quotas, places, kept_, users);
     if (rules_.replicas) GrantReplicas(views_, snapshot_.datasets, quotas, users);
     GrantSpareCaches(state_, snapshot_.tenants, kept_, plan);
-    for (const auto& [id, worker] : state_.workers()) {
-      if (worker.leasable()) GrantTiers(id, worker.info.tiers, plan);
-    }
-  }
-  // A worker with one tier needs no division.
-  static void GrantTiers(WorkerId id, const std::vector<wire::TierBytes>& tiers,
-                         ClusterPlan& plan) {
-    if (tiers.size() < 2) return;
-    std::vector<wire::JobGrant*> grants;
-    std::vector<std::uint64_t> bytes;
-    for (JobPlan& job : plan.jobs) {
-      const auto grant = job.grants.find(id);
-      if (grant == job.grants.end()) continue;
-      grants.push_back(&grant->second);
-      bytes.push_back(grant->second.cache_bytes);
-    }
-    auto shares = DivideTiers(tiers, bytes);
-    for (std::size_t i = 0; i < grants.size(); ++i) grants[i]->tiers = std::move(shares[i]);
+    GrantTiers(state_, plan);
   }
   [[nodiscard]] wire::JobGrant HeldOn(JobId job, WorkerId worker) const {
     const auto& grants = state_.FindJob(job)->grants;
@@ -544,6 +565,7 @@ class ClusterPlanner {
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
   std::vector<EntrySize> entry_sizes_;           // by data set
   std::vector<double> left_;                     // by data set: bytes of kept_
+  double to_try_ = 0;                            // RoomToTry
   std::unordered_map<WorkerId, double> speeds_;  // of workers that are no mean cores
   std::unordered_map<JobId, EntrySize> cached_;
   std::unordered_map<JobId, std::vector<WorkerId>> holders_;  // workers with entries

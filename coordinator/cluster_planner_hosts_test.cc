@@ -334,7 +334,7 @@ TEST_F(PlannerHostsTest, AJobWithoutABoundIsGrantedTheEmptyCache) {
   const ClusterPlan plan = Plan();
   EXPECT_NEAR(static_cast<double>(plan.jobs[0].grants.at(worker).cache_bytes), 525e6, 1)
       << "all of its data at five times 100 kB, with slack";
-  const CacheOffer offer = CacheOfferOf(rules_, *state_.FindJob(job), ViewDatasets(state_));
+  const CacheOffer offer = CacheOfferOf(rules_, state_, *state_.FindJob(job), ViewDatasets(state_));
   EXPECT_DOUBLE_EQ(offer.granted, 525e6);
   EXPECT_NEAR(offer.free, 235e6, 1);
   EXPECT_FALSE(offer.own_bound);
@@ -345,8 +345,8 @@ TEST_F(PlannerHostsTest, AJobThatWantsNoCacheIsToldOfTheEmptyOne) {
   const JobId job = AddReader(false, 0);
   MeasurePeriods(job, 100, 0.05);
   const Job& known = *state_.FindJob(job);
-  const std::string advice =
-      Advice(known.meter, known.granted_cores(), CacheOfferOf(rules_, known, ViewDatasets(state_)));
+  const std::string advice = Advice(known.meter, known.granted_cores(),
+                                    CacheOfferOf(rules_, state_, known, ViewDatasets(state_)));
   EXPECT_NE(advice.find("525 MB more of cache, which its workers have and its own --cache keeps it "
                         "from, would cut it to"),
             std::string::npos)
@@ -364,7 +364,7 @@ TEST_F(PlannerHostsTest, AJobThatItsTenantKeepsFromAnEmptyCacheIsToldSo) {
   const Job& known = *state_.FindJob(job);
   const auto advice = [&] {
     return Advice(known.meter, known.granted_cores(),
-                  CacheOfferOf(rules_, known, ViewDatasets(state_)));
+                  CacheOfferOf(rules_, state_, known, ViewDatasets(state_)));
   };
   EXPECT_NE(
       advice().find("425 MB more of cache, which its workers have and the cache quota of tenant "

@@ -90,8 +90,9 @@ wire::JobStatus Describe(const PlanRules& rules, const State& state, const Job& 
   }
   if (job.phase == Job::Phase::kRunning) {
     status.why = ReasonOf(rules, state, job);
-    status.advice = Advice(job.meter, job.granted_cores(), CacheOfferOf(rules, job, datasets),
-                           {network.share, network.bound_by_own_link()});
+    status.advice =
+        Advice(job.meter, job.granted_cores(), CacheOfferOf(rules, state, job, datasets),
+               {network.share, network.bound_by_own_link()});
   }
   return status;
 }

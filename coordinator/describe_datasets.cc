@@ -1,13 +1,16 @@
 #include "coordinator/describe_datasets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "base/hash.h"
 #include "coordinator/dataset_jobs.h"
 #include "coordinator/estimate/duplicate_share.h"
 #include "coordinator/estimate/hit_share.h"
+#include "coordinator/leaf_caches.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -70,6 +73,55 @@ std::vector<wire::DatasetStatus> IdleDatasets(const State& state,
                     .phase = "no job"});
   }
   return idle;
+}
+
+// A data set of leaves has a number of its own in lists. No order finds it.
+constexpr std::uint64_t kLeavesOfJob = 0x6c65617665730000;
+
+// Leaves of jobs without a data set, a job each.
+void AddLeaves(const State& state, std::vector<wire::DatasetStatus>& all) {
+  for (const auto& [id, job] : state.jobs()) {
+    if (job.phase != Job::Phase::kRunning || job.has_dataset() || job.sessions.empty()) continue;
+    std::map<WorkerId, wire::DatasetPart> parts;
+    double room = 0, quota = 0;
+    bool looks = false;
+    for (const auto& [worker, info] : state.workers()) {
+      const auto usage = std::ranges::find(info.last.usage, id, &wire::JobUsage::job);
+      const auto grant = job.grants.find(worker);
+      if (usage == info.last.usage.end() || usage->cache_hits + usage->cache_misses == 0) continue;
+      looks = true;
+      wire::DatasetPart& part = parts[worker];
+      if (grant != job.grants.end()) part.quota_bytes = grant->second.cache_bytes;
+      part.bytes = EntryBytes(*usage);
+      part.entries = usage->cache_entries;
+      part.hits = usage->cache_hits;
+      part.misses = usage->cache_misses;
+      room += static_cast<double>(usage->cache_bytes);
+      quota += static_cast<double>(part.quota_bytes);
+    }
+    if (!looks) continue;
+    const LeafMeter& leaves = job.meter.leaves();
+    const double bytes = leaves.bytes().value_or(0);
+    const double useful = bytes > 0 ? std::min(quota, bytes) : quota;
+    wire::DatasetStatus& status = all.emplace_back(
+        wire::DatasetStatus{.dataset = MixBits(kLeavesOfJob + static_cast<std::uint64_t>(id.value)),
+                            .name = job.sessions.begin()->second.plan_name,
+                            .form = "leaves",
+                            .bytes = static_cast<std::uint64_t>(bytes),
+                            .jobs = {id},
+                            .parts = {},
+                            .hit_share = leaves.hit()});
+    if (bytes > 0) {
+      status.rows = std::llround(bytes / LeafMeter::kSlack / leaves.entry_bytes() /
+                                 leaves.lookups_a_sample());
+      status.hit_when_full = UniformHit(quota, bytes);
+    }
+    status.phase = useful <= 0 ? "not cached" : room < kFull * useful ? "filling" : "steady";
+    for (auto& [worker, part] : parts) {
+      part.worker = worker;
+      status.parts.push_back(part);
+    }
+  }
 }
 
 // A bound of the operator's that the data set has reached.
@@ -161,14 +213,40 @@ std::vector<wire::DatasetStatus> DescribeDatasets(
     all[d].duplicate_share_error = found.error;
     all[d].sampled_entries = found.sampled;
   }
+  AddLeaves(state, all);
   return all;
 }
 
-CacheOffer CacheOfferOf(const PlanRules& rules, const Job& job,
+namespace {
+
+CacheOffer LeafOfferOf(const State& state, const Job& job) {
+  const Job* const one = &job;
+  const LeafSet set = LeafSetOf(state, {&one, 1}, 1);
+  if (!set.measured) return {};
+  CacheOffer offer;
+  offer.total = set.bytes;
+  for (const auto& [id, grant] : job.grants) {
+    if (!KeepsLeavesOf(state, id, job)) continue;
+    offer.granted += static_cast<double>(grant.cache_bytes);
+    double free = static_cast<double>(state.FindWorker(id)->info.cache_bytes);
+    for (const auto& [other, each] : state.jobs()) {
+      const auto at = each.grants.find(id);
+      if (at != each.grants.end()) free -= static_cast<double>(at->second.cache_bytes);
+    }
+    offer.free += std::max(0.0, free);
+    offer.served.push_back(grant.millicores);
+  }
+  offer.own_bound = job.spec.cache_bytes != wire::kNoCacheBound;
+  return offer;
+}
+
+}  // namespace
+
+CacheOffer CacheOfferOf(const PlanRules& rules, const State& state, const Job& job,
                         const std::map<std::uint64_t, DatasetView>& views) {
   const Job* const one = &job;
   const Session* session = CachedSession({&one, 1});
-  if (session == nullptr) return {};
+  if (session == nullptr) return LeafOfferOf(state, job);
   const DatasetView* const known = FindView(views, session->dataset);
   if (known == nullptr || known->encoded) return {};
   const DatasetView& view = *known;

@@ -12,12 +12,12 @@
 
 namespace headrace::coordinator {
 
-// What `headrace cache` and `headrace datasets` show. Pure.
+// What `headrace cache` and `headrace datasets` show, leaves of stages too: as a data set of each job. Pure.
 [[nodiscard]] std::vector<wire::DatasetStatus> DescribeDatasets(
     const State& state, const std::map<std::uint64_t, DatasetView>& views);
 
 // What more of the caches could do for the job, and what keeps it from that. `views`: of the same state.
-[[nodiscard]] CacheOffer CacheOfferOf(const PlanRules& rules, const Job& job,
+[[nodiscard]] CacheOffer CacheOfferOf(const PlanRules& rules, const State& state, const Job& job,
                                       const std::map<std::uint64_t, DatasetView>& views);
 
 }  // namespace headrace::coordinator

@@ -22,4 +22,21 @@ std::vector<std::vector<wire::TierBytes>> DivideTiers(const std::vector<wire::Ti
   return shares;
 }
 
+void GrantTiers(const State& state, ClusterPlan& plan) {
+  for (const auto& [id, worker] : state.workers()) {
+    const std::vector<wire::TierBytes>& tiers = worker.info.tiers;
+    if (!worker.leasable() || tiers.size() < 2) continue;
+    std::vector<wire::JobGrant*> grants;
+    std::vector<std::uint64_t> bytes;
+    for (JobPlan& job : plan.jobs) {
+      const auto grant = job.grants.find(id);
+      if (grant == job.grants.end()) continue;
+      grants.push_back(&grant->second);
+      bytes.push_back(grant->second.cache_bytes);
+    }
+    auto shares = DivideTiers(tiers, bytes);
+    for (std::size_t i = 0; i < grants.size(); ++i) grants[i]->tiers = std::move(shares[i]);
+  }
+}
+
 }  // namespace headrace::coordinator

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "coordinator/cluster_planner.h"
+#include "coordinator/state/state.h"
 #include "schemas/wire/control.h"
 
 namespace headrace::coordinator {
@@ -13,5 +15,8 @@ namespace headrace::coordinator {
 // A pure function; O(grants * tiers).
 [[nodiscard]] std::vector<std::vector<wire::TierBytes>> DivideTiers(
     const std::vector<wire::TierBytes>& tiers, const std::vector<std::uint64_t>& grants);
+
+// Divides the caches of the plan's grants over the tiers of their workers. A worker with one tier needs no division.
+void GrantTiers(const State& state, ClusterPlan& plan);
 
 }  // namespace headrace::coordinator

@@ -6,21 +6,10 @@
 #include <vector>
 
 #include "coordinator/dataset_view.h"
+#include "coordinator/leaf_caches.h"
 
 namespace headrace::coordinator {
 namespace {
-
-// Samples of a job that a worker makes before it is known whether the job looks into its cache. Lanes tell
-// of lookups at their second batch.
-constexpr std::uint64_t kFirstSamples = 4096;
-
-// Whether something of the job looks into the worker's cache, or may be about to.
-bool Looks(const Worker& worker, const Job& job) {
-  if (job.sessions.empty()) return false;
-  const auto usage = std::ranges::find(worker.last.usage, job.spec.job, &wire::JobUsage::job);
-  if (usage == worker.last.usage.end()) return true;
-  return usage->cache_hits + usage->cache_misses > 0 || usage->samples < kFirstSamples;
-}
 
 const Tenant& TenantNamed(std::span<const Tenant> tenants, std::string_view name) {
   const auto found = std::ranges::find(tenants, name, &Tenant::name);
@@ -44,7 +33,7 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants, const
       at->second -= static_cast<double>(grant.cache_bytes);
       tenant_left[&TenantNamed(tenants, job->spec.tenant)] -=
           static_cast<double>(grant.cache_bytes);
-      if (CachedSession({&job, 1}) == nullptr && Looks(worker, *job)) {
+      if (CachedSession({&job, 1}) == nullptr && LooksIntoCache(worker, *job)) {
         wanting[id].emplace_back(&grant, job);
       }
     }
@@ -57,9 +46,12 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants, const
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const auto& [grant, job] = jobs[i];
       double& own = tenant_left[&TenantNamed(tenants, job->spec.tenant)];
-      const double part = std::max(0.0, std::min({rest / static_cast<double>(jobs.size() - i), own,
-                                                  static_cast<double>(job->spec.cache_bytes)}));
-      grant->cache_bytes = static_cast<std::uint64_t>(part);
+      // Beside what is planned for it.
+      const double most =
+          static_cast<double>(job->spec.cache_bytes) - static_cast<double>(grant->cache_bytes);
+      const double part =
+          std::max(0.0, std::min({rest / static_cast<double>(jobs.size() - i), own, most}));
+      grant->cache_bytes += static_cast<std::uint64_t>(part);
       rest -= part;
       own -= part;
     }

@@ -96,6 +96,7 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
     ready_ = ready;
   }
   last_ = std::move(latest);
+  leaves_.ReportLoads(loads);
   reported_ = true;
 }
 
@@ -183,6 +184,12 @@ Move JobMeter::EndPeriod(double granted_cores, double seconds) {
   if (decayed_.hits <= 0) measured_.hit_cost = measured_.miss_cost * kHitGuess;
   const double reads = period_.hits + period_.misses;
   if (reads > 0) hit_ = period_.hits / reads;
+  leaves_.EndPeriod(period_.samples);
+  if (leaves_.known()) {
+    // The sums hold all samples of a stage as misses, whatever its lookups found.
+    measured_ = leaves_.TermsOf(measured_);
+    hit_ = leaves_.hit();
+  }
   if (reads > 0) reads_.hit = std::clamp(1 - period_.reads / reads, 0.0, 1.0);
   times_ = period_.times;
   times_.limited =
@@ -190,7 +197,7 @@ Move JobMeter::EndPeriod(double granted_cores, double seconds) {
   if (times_.all() > 0) rate_ = period_.samples / times_.all();
   if (times_.step > 0) measured_.ready_rate = period_.samples / times_.step;
 
-  recent_.Add({times_, period_.samples, period_.hits, reads}, granted_cores);
+  recent_.Add({times_, period_.samples, hit_ * reads, reads}, granted_cores);
 
   Sample sample;
   sample.samples = period_.samples;

@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
 #include "coordinator/scaling/controller.h"
+#include "coordinator/scaling/leaf_meter.h"
 #include "coordinator/scaling/recent_periods.h"
 #include "coordinator/scaling/sent_bytes.h"
 #include "schemas/wire/control.h"
@@ -49,6 +50,10 @@ class JobMeter {
     ++reports_;
     queued_ += queued ? 1 : 0;
   }
+  // Adds lookups of leaves that a worker has told of since its last heartbeat; and says what all workers hold
+  // now, before a period ends. For jobs whose samples are in no cache (LeafMeter).
+  void ReportLookups(double hits, double misses) { leaves_.ReportLookups(hits, misses); }
+  void HoldLeaves(const LeavesHeld& held) { leaves_.Hold(held); }
   // Ends the period; the controller decides. `granted_cores`: in force during the period of so many
   // `seconds`. A period without reports changes nothing.
   Move EndPeriod(double granted_cores, double seconds = 1);
@@ -56,6 +61,7 @@ class JobMeter {
   [[nodiscard]] const Terms& measured() const { return measured_; }
   [[nodiscard]] const Demand& demand() const { return controller_.demand(); }
   [[nodiscard]] double hit() const { return hit_; }  // share of reads, of late
+  [[nodiscard]] const LeafMeter& leaves() const { return leaves_; }
   [[nodiscard]] const SourceReads& reads() const { return reads_; }
   [[nodiscard]] const SentBytes& sent() const { return sent_; }
   [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
@@ -83,6 +89,7 @@ class JobMeter {
 
   std::unordered_map<SessionId, wire::SessionLoad> last_;
   SentBytes sent_;
+  LeafMeter leaves_;
   Totals period_;                  // so far; goes on until a sample was delivered
   double limited_ = 0;             // seconds, since the last period's end
   double used_ = 0, seconds_ = 0;  // CPU time, and time, of period_

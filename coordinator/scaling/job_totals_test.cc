@@ -14,7 +14,7 @@ std::uint64_t Billionths(double value) {
 
 // Adds `step` seconds of steps and `wait` seconds of waiting for native operators to what a session had.
 void Grow(wire::SessionLoad& load, std::uint64_t hits, std::uint64_t misses, double step,
-         double wait) {
+          double wait) {
   load.samples += hits + misses;
   load.hit_samples += hits;
   load.miss_samples += misses;

@@ -39,12 +39,15 @@ SourceUse UseOf(const wire::JobUsage& now, const wire::JobUsage& before, const S
   return {(known->rate + last.rate) / 2, (known->held + last.held) / 2};
 }
 
-CostReport CostOf(const wire::JobUsage& now, const wire::JobUsage& before, const Terms& terms) {
+CostReport CostOf(const wire::JobUsage& now, const wire::JobUsage& before, const Job& job) {
+  const Terms& terms = job.meter.measured();
   CostReport report;
   const double samples = Grown(now.samples, before.samples);
   report.cpu_s = Grown(now.cpu_ns, before.cpu_ns) * 1e-9;
   report.hits = std::min(samples, Grown(now.cache_hits, before.cache_hits) +
                                       Grown(now.replica_hits, before.replica_hits));
+  // Lookups of leaves are not samples, and come late.
+  if (!job.has_dataset() && job.meter.leaves().known()) report.hits = samples * job.meter.hit();
   report.misses = samples - report.hits;
   report.hit_worth = terms.miss_cost > 0 ? std::clamp(terms.hit_cost / terms.miss_cost, 0.0, 1.0)
                                          : JobMeter::kHitGuess;
@@ -61,6 +64,10 @@ double Job::granted_cores() const {
 
 bool Job::lanes_stay() const {
   return std::ranges::any_of(sessions, [](const auto& each) { return each.second.lanes_stay; });
+}
+
+bool Job::has_dataset() const {
+  return std::ranges::any_of(sessions, [](const auto& each) { return each.second.dataset != 0; });
 }
 
 Status State::Apply(const Update& update) {
@@ -367,8 +374,11 @@ Status State::On(const ReportWorker& update) {
     } else if (const auto known = worker->used_at.find(usage.job); known != worker->used_at.end()) {
       used_at.insert(*known);
     }
-    speeds_.Report(worker->info.worker, usage.job,
-                   CostOf(usage, *before->second, job->meter.measured()));
+    speeds_.Report(worker->info.worker, usage.job, CostOf(usage, *before->second, *job));
+    if (!job->has_dataset()) {
+      job->meter.ReportLookups(Grown(usage.cache_hits, before->second->cache_hits),
+                               Grown(usage.cache_misses, before->second->cache_misses));
+    }
     if (usage.cpu_ns > before->second->cpu_ns) {
       job->meter.ReportUsed(static_cast<double>(usage.cpu_ns - before->second->cpu_ns) * 1e-9);
     }
@@ -396,11 +406,28 @@ Status State::On(const ReportWorker& update) {
   return Status::Ok();
 }
 
+void State::HoldLeaves() {
+  std::unordered_map<JobId, LeavesHeld> held;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.leasable()) continue;
+    for (const wire::JobUsage& usage : worker.last.usage) {
+      const Job* job = usage.cache_entries > 0 ? FindJob(usage.job) : nullptr;
+      if (job == nullptr || job->has_dataset()) continue;
+      const auto grant = job->grants.find(id);
+      const std::uint64_t quota = grant == job->grants.end() ? 0 : grant->second.cache_bytes;
+      held[usage.job].Add(usage, quota);
+    }
+  }
+  for (auto& [id, job] : jobs_) {
+    if (!job.has_dataset()) job.meter.HoldLeaves(held[id]);
+  }
+}
 Status State::On(const EndPeriod& update) {
   // Before the first end, the time of a period is not known, and neither is the use of cores.
   const double seconds = period_ended_ != SteadyTime{}
                              ? std::chrono::duration<double>(update.at - period_ended_).count()
                              : 0;
+  HoldLeaves();
   for (auto& [id, job] : jobs_) {
     if (job.phase == Job::Phase::kRunning) job.meter.EndPeriod(job.granted_cores(), seconds);
   }

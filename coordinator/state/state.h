@@ -69,6 +69,8 @@ struct Job {
   [[nodiscard]] std::int32_t priority() const { return ordered_priority.value_or(spec.priority); }
   // True if the lanes of one of its sessions stay: its leases are dear.
   [[nodiscard]] bool lanes_stay() const;
+  // True if samples of one of its sessions may be cached. What stages of others look for are leaves.
+  [[nodiscard]] bool has_dataset() const;
 };
 
 // How a worker has used a job's bandwidth of late. A limit that it was given may have held it back.
@@ -188,6 +190,7 @@ class State {
 
   void TakeGrantsOf(Job& job);
   void EndReading(const Job& job);
+  void HoldLeaves();  // tells the meters
   void FreeLeasesOf(Job& job);
   void FreeLeasesOf(Worker& worker);
 

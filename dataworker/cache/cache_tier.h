@@ -55,6 +55,8 @@ struct JobCacheStats {
   // What the entries take themselves: `bytes` without room that is kept for more. Of few entries that is
   // most of it.
   std::uint64_t entry_bytes = 0;
+  // What the entries took to make: of each chunk, the mean of those that know it, for all that are there.
+  Duration made_in{};
   EntrySample sample = {};     // of the entries; a tier may have none
   ReplicaStats replicas = {};  // counted nowhere else
 };

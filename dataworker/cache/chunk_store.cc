@@ -495,6 +495,7 @@ std::vector<JobCacheStats> ChunkStore::JobStats() const {
     JobCacheStats& own = of_chunks[chunk->owner()];
     own.bytes += BytesOf(*chunk);
     own.entry_bytes += LiveBytes(*chunk) + chunk->live_ * kEntryOverhead;
+    own.made_in += chunk->costs_.mean() * static_cast<std::int64_t>(chunk->live_);
     chunk->names_.AddTo(own.sample);
   }
   std::vector<JobCacheStats> stats;

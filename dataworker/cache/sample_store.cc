@@ -252,6 +252,7 @@ std::vector<StoreJobStats> SampleStore::JobStats() const {
       job.all.bytes += stats.bytes;
       job.all.entries += stats.entries;
       job.all.entry_bytes += stats.entry_bytes;
+      job.all.made_in += stats.made_in;
       job.all.sample.Add(stats.sample);
       job.all.hits += stats.hits;
       Add(stats.replicas, job.all.replicas);

@@ -125,6 +125,7 @@ TEST_F(LeafShelfTest, ItCountsInTheJobsQuotaWithItsEntries) {
   store_->CountLookups(kLeafJob, 3, 5);
   EXPECT_EQ(Stats().all.hits, 3U);
   EXPECT_EQ(Stats().all.misses, 5U);
+  EXPECT_EQ(Stats().all.made_in, std::chrono::nanoseconds(2000)) << "as their rows say";
 }
 
 TEST_F(LeafShelfTest, AQuotaOfNothingTakesNothing) {

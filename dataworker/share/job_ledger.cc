@@ -135,6 +135,7 @@ std::vector<wire::JobUsage> JobLedger::Usage(std::span<const Attached> sessions)
     job.cache_bytes = stats.all.bytes;
     job.cache_entries = stats.all.entries;
     job.cache_entry_bytes = stats.all.entry_bytes;
+    job.cache_made_ns = static_cast<std::uint64_t>(std::max(Duration(), stats.all.made_in).count());
     job.cache_hits = stats.all.hits;
     job.cache_misses = stats.all.misses;
     job.replica_bytes = stats.all.replicas.bytes;

@@ -59,6 +59,30 @@ wire::ClusterStatus TheStatus() {
   return status;
 }
 
+// As the coordinator describes them: a data set of one job, whose rows are the samples of an epoch.
+TEST(LiveStateOf, LeavesOfAStageAreADataSetWithItsTerms) {
+  wire::ClusterStatus status = TheStatus();
+  wire::DatasetStatus leaves;
+  leaves.dataset = 99;
+  leaves.name = "Own";
+  leaves.form = "leaves";
+  leaves.rows = 500;
+  leaves.bytes = 250'000'000;
+  leaves.jobs = {JobId(7)};
+  leaves.parts = {{.worker = WorkerId(1), .bytes = 50'000'000}};
+  status.datasets.push_back(leaves);
+  const Result<LiveState> made = LiveStateOf(status);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const Job& job = made->trace.jobs.at(1);
+  ASSERT_EQ(job.id, "7");
+  ASSERT_EQ(job.dataset, 1);
+  EXPECT_EQ(made->trace.datasets.at(1).bytes, 250e6);
+  EXPECT_EQ(made->start.cached_bytes.at(1), 50e6);
+  EXPECT_NEAR(job.entry_bytes, 5e5, 1e-6);
+  EXPECT_NEAR(job.terms().hit_cost, 0.001, 1e-12);
+  EXPECT_NEAR(job.terms().miss_cost, 0.01, 1e-12);
+}
+
 TEST(LiveStateOf, SlowWorkersHaveFewerMeanCores) {
   wire::ClusterStatus status = TheStatus();
   status.workers[1].speed = 0.5;

@@ -5,9 +5,10 @@ import random
 
 import numpy as np
 import pytest
-from headrace.stage import leaf_cost
+from headrace.stage import leaf_cost, leaves
 from headrace.stage.leaf_arrays import packed, unpacked
 from headrace.stage.leaf_keys import Content, content_at, form_of, key_of
+from support.leaf_worker import LeafWorker
 
 SEED = 20261129
 
@@ -97,3 +98,21 @@ def test_a_function_that_is_not_worth_it_is_left_alone():
     assert sum(worth.is_likely() for _ in range(160)) == 10, "but looked at now and then"
     worth.note(True)
     assert worth.is_likely()
+
+
+def test_a_long_epoch_tells_of_its_lookups_every_few_seconds():
+    """Policies weigh leaves by them; the questions at batches 128, 512 and so on come too late for that."""
+    worker, now = LeafWorker(), [0.0]
+    kept = leaves.Leaves(False, True, lambda: worker, lambda: now[0])
+    for _ in range(9):
+        kept.begin()
+        kept.missed()
+    asked, told = worker.asked, worker.misses
+    kept.begin()
+    assert (worker.asked, worker.misses) == (asked, told), "nothing is asked in between"
+    now[0] += 2.1
+    kept.begin()
+    assert (worker.asked, worker.misses) == (asked + 1, 9)
+    now[0] += 2.1
+    kept.begin()
+    assert worker.asked == asked + 1, "there is nothing to tell"

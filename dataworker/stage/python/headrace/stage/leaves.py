@@ -30,6 +30,7 @@ T = TypeVar("T")
 _COLUMNS = ROW.size // 8
 _NUMBER = 8  # the column of an entry's segment
 _ASKS_AGAIN = 0.5  # seconds; who was given no room may have some a second or two later
+_TELLS = 2.0  # seconds; policies weigh leaves by what was looked for
 
 
 class Leaves:
@@ -82,8 +83,10 @@ class Leaves:
                 return
             if is_new or leaf_cost.looks_again(self._batch):
                 self._look()
-            elif self._room == 0 and self.active and self._clock() - self._told > _ASKS_AGAIN:
-                self._tell()
+            elif self.active:
+                wait = _TELLS if self._room else _ASKS_AGAIN
+                if self._clock() - self._told > wait:
+                    self._tell()
 
     def end(self) -> None:
         """No batch is to come."""

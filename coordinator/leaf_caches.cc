@@ -1,0 +1,62 @@
+#include "coordinator/leaf_caches.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "coordinator/host_keys.h"
+
+namespace headrace::coordinator {
+namespace {
+
+// Samples of a job that a worker makes before it is known whether the job looks into its cache. Lanes tell
+// of lookups at their second batch.
+constexpr std::uint64_t kFirstSamples = 4096;
+
+bool Looks(const State& state, const Job& job) {
+  if (job.spec.cache_bytes == 0 || job.has_dataset()) return false;
+  return std::ranges::any_of(job.leases, [&](WorkerId id) {
+    return KeepsLeavesOf(state, id, job) && LooksIntoCache(*state.FindWorker(id), job);
+  });
+}
+
+}  // namespace
+
+bool LooksIntoCache(const Worker& worker, const Job& job) {
+  if (job.sessions.empty()) return false;
+  const auto usage = std::ranges::find(worker.last.usage, job.spec.job, &wire::JobUsage::job);
+  if (usage == worker.last.usage.end()) return true;
+  return usage->cache_hits + usage->cache_misses > 0 || usage->samples < kFirstSamples;
+}
+
+bool KeepsLeavesOf(const State& state, WorkerId worker, const Job& job) {
+  const Worker* known = state.FindWorker(worker);
+  return known != nullptr && known->leasable() && known->info.cache_bytes > 0 &&
+         UserKey(known->info.host) == UserKey(job.spec.host);
+}
+
+double RoomToTry(const State& state, double cache_bytes) {
+  double jobs = 0;
+  for (const auto& [id, job] : state.jobs()) jobs += Looks(state, job) ? 1 : 0;
+  return jobs > 0 ? std::min(kMostToTry, kShareToTry * cache_bytes / jobs) : 0;
+}
+
+LeafSet LeafSetOf(const State& state, std::span<const Job* const> jobs, double to_try) {
+  LeafSet set;
+  set.measured = true;
+  for (const Job* job : jobs) {
+    if (!Looks(state, *job)) continue;
+    const LeafMeter& leaves = job->meter.leaves();
+    const auto bytes = leaves.saved() > 0 ? leaves.bytes() : std::nullopt;
+    set.measured = set.measured && bytes.has_value();
+    set.bytes += bytes.value_or(0);
+    set.cached_bytes += leaves.held_bytes();
+    set.tried_bytes += to_try;
+  }
+  if (!set.measured) set.bytes = set.tried_bytes;
+  if (set.tried_bytes <= 0) return {};
+  set.tried_bytes = std::min(set.tried_bytes, set.bytes);
+  set.cached_bytes = std::min(set.cached_bytes, set.bytes);
+  return set;
+}
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+
+#include "coordinator/policy/core/policy.h"
+#include "coordinator/state/state.h"
+
+// What the policies are told of leaves: what stages of jobs without a data set keep of what they read
+// (docs/reference/lanes.md#leaves). Why so: docs/adr/0072-leaves-in-policies.md. Pure.
+namespace headrace::coordinator {
+
+// Whether something of the job looks into the worker's cache, or may be about to: a new job has room before its
+// first lookup.
+[[nodiscard]] bool LooksIntoCache(const Worker& worker, const Job& job);
+// Whether the worker keeps leaves for the job: lanes run on the trainer's own host, and ask a worker there.
+[[nodiscard]] bool KeepsLeavesOf(const State& state, WorkerId worker, const Job& job);
+
+// A little room for each job whose stages look, so that what leaves are worth is measured whoever has the rest: the
+// least of kMostToTry, and of what all such jobs may have together (kShareToTry) in equal parts.
+constexpr double kMostToTry = 32 << 20;
+constexpr double kShareToTry = 1.0 / 16;
+[[nodiscard]] double RoomToTry(const State& state, double cache_bytes);
+
+// The leaves of one job, or of the ranks of one program. They read parts of the same files in each epoch, and other
+// parts in the next.
+struct LeafSet {
+  double bytes = 0;         // of all that is worth keeping; 0: nothing of them looks
+  double cached_bytes = 0;  // of that, now
+  double tried_bytes = 0;   // that are theirs whatever others would gain
+  // False: not measured yet. Policies can't weigh them, and the room to try is all that is planned.
+  bool measured = false;
+};
+// `jobs`: that want a cache, and have no data set. `to_try`: RoomToTry.
+[[nodiscard]] LeafSet LeafSetOf(const State& state, std::span<const Job* const> jobs,
+                                double to_try);
+
+}  // namespace headrace::coordinator
