@@ -21,6 +21,7 @@
 #include "dataworker/stage/images/jpeg_file.h"
 #include "dataworker/stage/images/native_chain.h"
 #include "dataworker/stage/images/picture_functions.h"
+#include "dataworker/stage/images/pixel_memory.h"
 
 namespace nb = nanobind;
 
@@ -172,4 +173,5 @@ NB_MODULE(_images, module) {
       .def("edit", &Renderer::Edit, nb::arg("pixels"), nb::arg("nodes"));
   headrace::BindJpegFiles(module);
   headrace::BindPictureFunctions(module);
+  headrace::BindPixelMemory(module);
 }

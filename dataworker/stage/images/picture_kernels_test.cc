@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "dataworker/stage/images/normalize.h"
+#include "dataworker/stage/images/pil_pixels.h"
 #include "dataworker/stage/images/pixel_order.h"
+#include "dataworker/stage/images/planes.h"
 #include "ops/vision/opencv/opencv_resize.h"
 #include "ops/vision/opencv/opencv_warp.h"
 
@@ -125,6 +127,44 @@ TEST_F(PictureKernels, CopiesInEachOrder) {
           ASSERT_EQ(out[at], in.data[from]) << i << ", seed " << kSeed;
         }
       }
+    }
+  }
+}
+
+TEST_F(PictureKernels, MakesPlanesOfElementsOfOneAndOfFourBytes) {
+  for (int i = 0; i < 400; ++i) {
+    const std::ptrdiff_t element = i % 2 == 0 ? 1 : 4;
+    const std::ptrdiff_t rows = Draw(1, 7);
+    const std::ptrdiff_t width = Draw(1, i % 3 == 0 ? 9 : 70);
+    const std::ptrdiff_t stride = element * (3 * width + Draw(0, 1) * Draw(1, 5));
+    // Ends where the last pixel ends.
+    std::vector<std::byte> in(static_cast<std::size_t>((rows - 1) * stride + 3 * width * element));
+    for (auto& byte : in) byte = static_cast<std::byte>(Draw(0, 255));
+    const std::ptrdiff_t plane = rows * width * element;
+    std::vector<std::byte> out(static_cast<std::size_t>(3 * plane));
+    ToPlanes({in.data(), rows, width, stride, static_cast<std::size_t>(element)}, out.data());
+    for (std::ptrdiff_t at = 0; at < 3 * plane; ++at) {
+      const std::ptrdiff_t pixel = at % plane / element;
+      const std::ptrdiff_t from =
+          pixel / width * stride + (3 * (pixel % width) + at / plane) * element + at % element;
+      ASSERT_EQ(out[at], in[from]) << i << ", seed " << kSeed;
+    }
+  }
+}
+
+TEST_F(PictureKernels, GoesBetweenThreeBytesAndFour) {
+  for (std::size_t pixels = 0; pixels < 70; ++pixels) {
+    std::vector<std::uint8_t> four(4 * pixels);
+    for (auto& byte : four) byte = static_cast<std::uint8_t>(Draw(0, 255));
+    std::vector<std::uint8_t> three(3 * pixels);
+    PackRgb(four.data(), pixels, three.data());
+    std::vector<std::uint8_t> back(4 * pixels);
+    UnpackRgb(three.data(), pixels, back.data());
+    for (std::size_t i = 0; i < 4 * pixels; ++i) {
+      if (i % 4 < 3) {
+        ASSERT_EQ(three[i / 4 * 3 + i % 4], four[i]) << pixels << ", seed " << kSeed;
+      }
+      ASSERT_EQ(back[i], i % 4 < 3 ? four[i] : 255) << pixels << ", seed " << kSeed;
     }
   }
 }

@@ -79,3 +79,17 @@ def normalize_pixels(
     src: np.ndarray, mean: list[float], factor: list[float], out: np.ndarray
 ) -> bool:
     """(src - mean) * factor by channel in float32."""
+
+# Between PIL's pixels, tensors and plain memory. `exported`: the Arrow array of a PIL image that nobody else
+# writes to meanwhile (ImagingCore.__arrow_c_array__).
+
+def pack_pixels(exported: object, pixels: int, channels: int) -> bytes | None:
+    """What Image.tobytes() returns of an image with so many pixels. channels: 1 (L), 3 (RGB) or 4 (RGBA). None:
+    its memory is laid out in another way, or this machine has not the instructions."""
+
+def fill_pixels(pixels: np.ndarray, exported: object) -> bool:
+    """Writes uint8 [H, W, 3], contiguous, into an RGB image of PIL's. False, untouched: as pack_pixels."""
+
+def stack_planes(samples: list[np.ndarray], out: np.ndarray) -> bool:
+    """torch.stack of [3, ...] of which the elements of a pixel lie next to each other, each of 1 byte or of 4,
+    without the GIL. `out`: contiguous, with the result's shape. False, untouched: they have another form."""

@@ -12,7 +12,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -24,6 +24,8 @@ from .made_tensors import (
     rebuild_typed,
     rebuild_view,
 )
+from .pages import Pages
+from .stacking import stacking
 
 # Buffers below this stay inside the pickle.
 SMALLEST_BUFFER = 512
@@ -64,6 +66,11 @@ class Arena:
         self._descriptors = [fd] if channel < 0 else [fd, channel]
         self._map = mmap.mmap(fd, os.fstat(fd).st_size)
         self.memory = memoryview(self._map)
+        self._pages = Pages(self._map)
+
+    def expect(self, offset: int, size: int) -> None:
+        """These bytes are about to be written."""
+        self._pages.expect(offset, size)
 
     def descriptors(self) -> list[int]:
         """What another Arena of the same memory is made from, in another process."""
@@ -86,7 +93,10 @@ class Slot:
         """Offset in the slot, or None: no room, or no arena."""
         begin = (self.needed + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
         self.needed = begin + size
-        return begin if self.arena is not None and self.needed <= self.size else None
+        if self.arena is None or self.needed > self.size:
+            return None
+        self.arena.expect(self.offset + begin, size)
+        return begin
 
     def lend(self, size: int) -> Any:
         """A storage of torch's that is a part of the slot, or None: no room, or not worth it."""
@@ -135,7 +145,8 @@ def collating(slot: Slot | None) -> Iterator[None]:
     original = storages.__dict__.get("_new_shared")
     storages._new_shared = classmethod(new_shared)
     try:
-        yield
+        with nullcontext() if slot is None else stacking():
+            yield
     finally:
         if original is None:
             del storages._new_shared

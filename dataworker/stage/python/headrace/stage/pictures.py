@@ -5,6 +5,7 @@ from typing import Any
 
 from PIL import Image
 
+from . import pixel_memory
 from .render import ImageMaker, Source
 from .steps import MOVES, Step
 
@@ -32,7 +33,7 @@ class Picture:
     def image(self, maker: ImageMaker) -> Image.Image:
         """An image of its own. Raises Redo, or what PIL raises."""
         pixels = self.pixels(maker)
-        return self._by_pil(maker) if pixels is None else Image.frombytes("RGB", self.size, pixels)
+        return self._by_pil(maker) if pixels is None else pixel_memory.here().image(pixels)
 
     def plain(self, maker: ImageMaker) -> Image.Image:
         """The same image at each call."""

@@ -8,15 +8,17 @@ from typing import Any
 
 from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
+from . import pixel_memory
 from .deferred import (
     LOAD,
     DeferredImage,
     LoadedImage,
     PixelAccess,
     defer,
+    is_on,
     source_of,
 )
-from .plain_pictures import filtered, tensor_of
+from .plain_pictures import filtered, is_pils, resized, tensor_of
 from .render import PLAIN
 from .steps import ENHANCEMENTS, FILTER
 
@@ -154,6 +156,39 @@ def _wrap_filter() -> None:
     Image.Image.filter = filter  # type: ignore[method-assign]
 
 
+def _wrap_resize() -> None:
+    """Of pictures that PIL has made: one with three channels has a fourth there, which PIL resizes too."""
+    real = PLAIN["resize"]
+
+    @functools.wraps(real)
+    def resize(
+        self: Any, size: Any, resample: Any = None, box: Any = None, reducing_gap: Any = None
+    ) -> Any:
+        if box is None and reducing_gap is None:
+            made = resized(self, size, resample)
+            if made is not None:
+                return made
+        return real(self, size, resample, box, reducing_gap)
+
+    Image.Image.resize = resize  # type: ignore[method-assign]
+
+
+def _wrap_tobytes() -> None:
+    """np.asarray() comes here too."""
+    real = Image.Image.tobytes
+
+    @functools.wraps(real)
+    def tobytes(self: Any, encoder_name: str = "raw", *args: Any) -> bytes:
+        if encoder_name == "raw" and not args and is_on() and is_pils(self):
+            self.load()
+            made = pixel_memory.here().packed(self)
+            if made is not None:
+                return made
+        return real(self, encoder_name, *args)
+
+    Image.Image.tobytes = tobytes  # type: ignore[method-assign]
+
+
 def replace_names() -> None:
     """Once in a process, after the imports of user code."""
     for name in PLAIN:
@@ -162,6 +197,8 @@ def replace_names() -> None:
     _wrap_exif_transpose()
     _wrap_image_ops()
     _wrap_filter()
+    _wrap_resize()
+    _wrap_tobytes()
     if "PIL.ImageEnhance" in sys.modules:
         _wrap_enhancements(sys.modules["PIL.ImageEnhance"])
     functional = sys.modules.get("torchvision.transforms.functional")

@@ -8,10 +8,18 @@ from PIL import Image
 
 from .deferred import DeferredImage, is_on, maker, showing
 from .pictures import MadePicture
-from .steps import blur_step
+from .steps import FILTERS, Step, blur_step, two_sides
 
 # With fewer pixels, the way to a native operator takes what it saves.
 LEAST_PIXELS = 32 * 32
+# Resizes that are at least 1.3 times as quick as PIL's: the filter by PIL's number, and the pixels that the larger
+# of the two pictures has at least (bench/e2e/plain_pixels.py). A box, and the nearest pixels, are as quick in PIL.
+_LEAST_RESIZED = {
+    FILTERS.index("lanczos"): 1 << 15,
+    FILTERS.index("bicubic"): 1 << 15,
+    FILTERS.index("bilinear"): 1 << 17,
+    FILTERS.index("hamming"): 1 << 17,
+}
 
 
 def filtered(image: Any, by: Any) -> Image.Image | None:
@@ -22,6 +30,23 @@ def filtered(image: Any, by: Any) -> Image.Image | None:
     if step is None:
         return None
     return showing(image, MadePicture(np.asarray(image)).then(step, image.size))
+
+
+def resized(image: Any, size: Any, resample: Any) -> Image.Image | None:
+    """image.resize(size, resample); None: PIL must do it."""
+    if not _is_plain(image) or not maker().takes("resize"):
+        return None
+    wanted = two_sides(size)
+    kind = Image.Resampling.BICUBIC if resample is None else resample
+    if wanted is None or not isinstance(kind, int):
+        return None
+    (width, height), least = wanted, _LEAST_RESIZED.get(kind)
+    if least is None or max(width * height, image.width * image.height) < least:
+        return None
+    if width == image.width or height == image.height:
+        return None  # half the work
+    step = Step("resize", (wanted, int(kind)))
+    return showing(image, MadePicture(np.asarray(image)).then(step, wanted))
 
 
 def tensor_of(image: Any, by_hand: Callable[..., Any]) -> Any:
@@ -36,3 +61,8 @@ def tensor_of(image: Any, by_hand: Callable[..., Any]) -> Any:
 def _is_plain(image: Any) -> bool:
     plain = is_on() and type(image) is Image.Image and image.mode == "RGB"
     return plain and image.width * image.height >= LEAST_PIXELS
+
+
+def is_pils(image: Any) -> bool:
+    """An image, and not of a class of the program's own, whose methods may do anything."""
+    return isinstance(image, Image.Image) and type(image).__module__.startswith("PIL.")

@@ -15,7 +15,7 @@ import PIL
 from PIL import Image
 
 from ..process.output import tell
-from . import leaves
+from . import leaves, pixel_memory
 from .finding import Finding, FoundOut
 from .leaf_cost import Worth
 from .leaf_streams import Wanted
@@ -37,8 +37,7 @@ _TO_TENSOR: Node = ("to_tensor", {})
 
 
 def _image_of(pixels: Any) -> Image.Image:
-    height, width, _ = pixels.shape
-    return Image.frombytes("RGB", (width, height), pixels)
+    return pixel_memory.here().image(pixels)
 
 
 class _Unkept(io.BytesIO):

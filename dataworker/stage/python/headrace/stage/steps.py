@@ -14,7 +14,8 @@ MOVES = frozenset(("crop", "resize", "flip"))  # the steps that limit what is de
 ENHANCEMENTS = {
     "brightness": "Brightness", "color": "Color", "contrast": "Contrast", "sharpness": "Sharpness",
 }  # fmt: skip
-FILTER = Image.Image.filter  # PIL's own, whatever takes its place
+# PIL's own, whatever takes their place.
+FILTER, RESIZE = Image.Image.filter, Image.Image.resize
 # Operators take no larger number in a matrix, and no larger factor.
 _MOST = 1e6
 _LEAST_RADIUS, _MOST_RADIUS = 1e-6, 1000
@@ -173,7 +174,7 @@ def _enhanced(name: str) -> Callable[[Image.Image, Any], Image.Image]:
 
 _BY_PIL: dict[str, Callable[[Image.Image, Any], Image.Image]] = {
     "crop": lambda image, corners: image.crop(corners),
-    "resize": lambda image, argument: image.resize(*argument),
+    "resize": lambda image, argument: RESIZE(image, *argument),
     "flip": lambda image, method: image.transpose(method),
     "affine": _transformed,
     "point": lambda image, table: image.point(list(table)),

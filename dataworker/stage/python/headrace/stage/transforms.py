@@ -24,9 +24,10 @@ import torch
 from PIL import Image
 
 from ..process.output import tell
-from . import single_transforms
+from . import pixel_memory, single_transforms
 from .deferred import DeferredImage, deferred_of, of_array
 from .finding import Finding, FoundOut
+from .plain_pictures import is_pils
 from .recipes import FILE, RGB, TENSOR, Choice, L, Like, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
 from .tensor_order import has_channels_last
@@ -45,7 +46,10 @@ class Pixels(NamedTuple):
 
     def image(self) -> Image.Image:
         height, width, channels = self.array.shape
-        image = Image.frombytes("RGB" if channels == 3 else "L", (width, height), self.array)
+        if channels == 3:
+            image = pixel_memory.here().image(self.array)
+        else:
+            image = Image.frombytes("L", (width, height), self.array)
         image.info = dict[Any, Any](self.info)
         return image
 
@@ -132,7 +136,7 @@ class Performer:
     def call(self, transform: Any, image: Any) -> Any:
         """What `transform` makes of the image; NotImplemented: it must say so itself."""
         of_tensor = type(image) is Undecoded
-        if not self._maker.on or not (of_tensor or _is_pils(image)):
+        if not self._maker.on or not (of_tensor or is_pils(image)):
             return NotImplemented
         if torch.get_default_dtype() != torch.float32:
             return NotImplemented  # the operators make float32, and draw it
@@ -192,7 +196,7 @@ class Performer:
         """None: there is no native form of it."""
         if type(value) is Undecoded:
             return self._of_tensor(run, value)
-        if _is_pils(value):
+        if is_pils(value):
             value = deferred_of(value) or value
         beginning, pixels, source = self._beginning(value)
         chain = run.chain(beginning) if beginning else None
@@ -265,7 +269,7 @@ class Performer:
             return FILE, None, value.source
         if isinstance(value, Pixels):
             array = value.array
-        elif _is_pils(value) and value.mode in ("RGB", "L"):
+        elif is_pils(value) and value.mode in ("RGB", "L"):
             array = np.asarray(value)
         else:
             return "", None, None
@@ -303,14 +307,9 @@ class Performer:
             self._maker.on = True
 
 
-def _is_pils(value: Any) -> bool:
-    """An image, and not of a class of the program's own, whose methods may do anything."""
-    return isinstance(value, Image.Image) and type(value).__module__.startswith("PIL.")
-
-
 def _is_image(value: Any) -> bool:
     """Between two parts, it may be a tensor too."""
-    return isinstance(value, Pixels) or (_is_pils(value) and value.mode in ("RGB", "L"))
+    return isinstance(value, Pixels) or (is_pils(value) and value.mode in ("RGB", "L"))
 
 
 def _channels(value: Any) -> int:
