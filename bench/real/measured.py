@@ -22,7 +22,12 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 import harness  # noqa: E402
 from processes import processes_below  # noqa: E402
 
-HELPERS = {"recording", "box_transforms", "joined_paths"}  # modules that programs import
+HELPERS = {
+    "recording",
+    "box_transforms",
+    "joined_paths",
+    "made_here",
+}  # modules that programs import
 _GROUPS = pathlib.Path("/sys/fs/cgroup")
 _LONGEST_S = 600
 

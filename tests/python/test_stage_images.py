@@ -122,6 +122,39 @@ def test_loaded_file_is_deferred_too(tmp_path):
 
 
 @in_own_process
+def test_file_of_which_a_part_was_taken_is_as_decoded(tmp_path):
+    """Whatever makes another image of an opened one decodes it: draft(), and thumbnail() by it, have
+    no effect then, and the image outlives its `with`."""
+    images = enable()
+    rng = random.Random(SEED)
+    path = tmp_path + "/photo.jpg"
+    firsts = {
+        "convert": lambda i: i.convert("RGB"),
+        "copy": lambda i: i.copy(),
+        "crop": lambda i: i.crop((1, 2, 30, 20)),
+        "resize": lambda i: i.resize((9, 8)),
+        "transpose": lambda i: i.transpose(0),
+    }
+    looks = {
+        "draft": lambda i: (i.draft("L", (9, 9)), i.size, i.mode, i.tobytes()),
+        "thumbnail": lambda i: (i.thumbnail((12, 12)), i.size, i.tobytes()),
+        "verify": lambda i: i.verify(),
+        "seen": lambda i: (i.tile, i.fp, i.readonly, i.tell(), i.tobytes()),
+    }
+    for first, begin in firsts.items():
+        for name, look in looks.items():
+            Path(path).write_bytes(photo(rng, (60, 200)))
+            made = []
+            for images._current.on in (True, False):
+                opened = Image.open(path)
+                part = begin(opened)
+                with Image.open(path) as held:
+                    begin(held)
+                made.append((look(opened), part.tobytes(), held.tobytes()))
+            assert made[0] == made[1], (SEED, first, name)
+
+
+@in_own_process
 def test_loaded_file_may_be_changed_or_closed():
     enable()
     file = photo(random.Random(SEED), (30, 60))

@@ -60,6 +60,24 @@ def test_abandoned_iterators_leave_no_descriptors(photos, seam):
     wait_for(lambda: len(os.listdir("/proc/self/fd")) <= before, "end of all descriptors")
 
 
+@pytest.mark.parametrize("lanes", [False, True])
+def test_iterators_that_the_garbage_collector_finds(photos, seam, lanes):
+    """As when a caught error's traceback holds the iterator: it is finalized, and the handle of its
+    session too, in either order."""
+    loader = make_loader(photos, shuffle=False)
+    if lanes:
+        loader.dataset.target_transform = lambda label: label
+    expected = [batch[1].tolist() for batch in loader]
+    for _ in range(3):
+        iterator = iter(loader)
+        next(iterator)
+        cycle = [iterator]
+        cycle.append(cycle)
+        del iterator, cycle
+        gc.collect()
+        assert [batch[1].tolist() for batch in loader] == expected
+
+
 def test_two_iterators_of_one_loader(photos, seam):
     loader = make_loader(photos)
 

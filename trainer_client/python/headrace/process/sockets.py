@@ -15,6 +15,10 @@ class Socket(_socket.socket):
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (reduction.DupFd(self.fileno()),)
 
+    def __del__(self) -> None:
+        """Without the ResourceWarning: an iterator that is garbage closes its sockets in any order."""
+        self.close()
+
 
 def pair() -> tuple[Socket, Socket]:
     one, other = _socket.socketpair()

@@ -60,6 +60,8 @@ class LoaderState:
         idle, self.idle = self.idle, None
         if idle is None or not idle[1].is_mine():
             return None  # there is none, or this process was forked from the one that has it
+        if idle[1].raw is None:
+            return None  # the garbage collector closed it, beside the iterator that gave it back
         if idle[0] == key:
             return idle[1]
         idle[1].close()

@@ -208,8 +208,9 @@ class DeferredImage(Image.Image):
 
 
 class LoadedImage(JpegImagePlugin.JpegImageFile):
-    """An opened file after load(), which nobody has looked at. Becomes what PIL opened when somebody
-    does, with its pixels by PIL; what convert() and the like return is deferred."""
+    """An opened file after load(), convert() and the like, whose own pixels nobody has looked at. Becomes
+    what PIL opened when somebody does, with its pixels by PIL; what convert() and the like return is
+    deferred."""
 
     _source: Source
     _undecoded: list[Any]
@@ -311,11 +312,18 @@ def defer(opened: Any) -> DeferredImage | None:
     source = source_of(opened)
     if source is None:
         return None
-    # Later use of it decodes it by PIL, also when the program has closed the file by then.
+    as_loaded(opened, source)
+    return showing(opened, FilePicture(source, (), opened.size))
+
+
+def as_loaded(opened: Any, source: Source) -> None:
+    """Leaves the image of that source as PIL does that has decoded it: later use decodes it, and
+    draft() has no effect any more."""
     if opened._exclusive_fp:
         opened.fp.close()
-    opened.fp = io.BytesIO(source.file)
-    return showing(opened, FilePicture(source, (), opened.size))
+    opened._source, opened._undecoded = source, opened.tile
+    opened.tile, opened.fp, opened.readonly = [], None, 0
+    opened.__class__ = LoadedImage
 
 
 def _wanted(stream: Any) -> leaf_streams.Wanted | None:

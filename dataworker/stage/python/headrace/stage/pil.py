@@ -12,8 +12,8 @@ from . import pixel_memory
 from .deferred import (
     LOAD,
     DeferredImage,
-    LoadedImage,
     PixelAccess,
+    as_loaded,
     defer,
     is_on,
     source_of,
@@ -57,11 +57,7 @@ def _wrap_load() -> None:
         source = None if by_pil else source_of(self)
         if source is None:
             return LOAD(self)
-        if self._exclusive_fp:
-            self.fp.close()
-        self._source, self._undecoded = source, self.tile
-        self.tile, self.fp, self.readonly = [], None, 0
-        self.__class__ = LoadedImage
+        as_loaded(self, source)
         return PixelAccess(self)
 
     opened: Any = JpegImagePlugin.JpegImageFile
