@@ -21,6 +21,7 @@ from PIL import Image
 from support.compare import check
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms as v1
+from torchvision.io import ImageReadMode, read_image
 from torchvision.transforms import functional as F
 
 LANES = 2
@@ -97,6 +98,29 @@ class Numbers(Dataset):
             return torch.full((self.size,), float(index)) + torch.rand(1)
         with Image.open(self.files[index % len(self.files)]) as picture:
             return torch.from_numpy(np.array(picture.convert("RGB").resize((8, 8))))
+
+
+class Pictures(Dataset):
+    """Grey ones, which nobody defers, until somebody sets `in_colour`."""
+
+    in_colour = False
+
+    def __init__(self, files, reads):
+        self.files, self.reads = files, reads
+        self.resize = v1.Resize((8, 8), antialias=True)
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        if index >= len(self.files):  # a decision by the index, which keeps it Python
+            raise IndexError(index)
+        if self.reads == "by torchvision":
+            mode = ImageReadMode.RGB if self.in_colour else ImageReadMode.GRAY
+            return self.resize(read_image(str(self.files[index]), mode))
+        with Image.open(self.files[index]) as picture:
+            picture = picture.convert("RGB" if self.in_colour else "L")
+            return torch.from_numpy(np.array(picture.resize((8, 8))))
 
 
 def loader_of(data, **named):
@@ -214,6 +238,25 @@ def test_pictures_that_come_later_are_made_natively_from_the_next_epoch_on(photo
     for forks in (0, LANES):
         assert all(map(torch.equal, torch.cat(list(loader)), expected))
         assert counted.since("make")[1] >= forks and (forks or not counted.since("make")[1])
+
+
+@pytest.mark.parametrize("reads", ["by PIL", "by torchvision"])
+def test_a_lane_that_defers_no_picture_is_forked_once(photos, counted, reads):
+    """Also where it opens some. One that is deferred later is seen, and the next lanes defer."""
+    data = Pictures(sorted(photos.glob("*/*.jpg")), reads)
+    loader = loader_of(data)
+    counted.calls(Checkpoint, "make")
+    list(loader)
+    assert counted.since("make")[1] >= LANES, "nobody knows it yet"
+    for _ in range(3):
+        list(loader)
+    assert counted.since("make") == (0, 0)
+    data.in_colour = True
+    expected = [data[index] for index in range(len(data))]
+    for forks in (0, LANES, LANES):
+        assert all(map(torch.equal, torch.cat(list(loader)), expected))
+        made = counted.since("make")[1]
+        assert made >= forks and (forks or not made)
 
 
 def test_epochs_share_a_session_also_where_the_loop_breaks_out(counted):

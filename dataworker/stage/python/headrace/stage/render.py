@@ -128,6 +128,7 @@ class ImageMaker:
         self.kept = set(kept)  # steps that stay PIL's
         self.on = False  # while a batch is made that can be made again
         self.decodes = True  # files, too: a process that finds one damaged can begin again
+        self.met_file = False  # one was deferred, or would have been if it decoded
         self.made = 0  # images that were made natively
         self.news = 0  # grows with what is found out
         self._checked: Counter[tuple[str, ...]] = Counter()
