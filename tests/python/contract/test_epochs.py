@@ -6,6 +6,7 @@ Counted are calls in the trainer and in its lanes, which are forks of it.
 import functools
 import multiprocessing
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from PIL import Image
 from support.compare import check
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms as v1
-from torchvision.io import ImageReadMode, read_image
+from torchvision.datasets import ImageFolder
 from torchvision.transforms import functional as F
 
 LANES = 2
@@ -105,9 +106,8 @@ class Pictures(Dataset):
 
     in_colour = False
 
-    def __init__(self, files, reads):
-        self.files, self.reads = files, reads
-        self.resize = v1.Resize((8, 8), antialias=True)
+    def __init__(self, files):
+        self.files = files
 
     def __len__(self):
         return len(self.files)
@@ -115,9 +115,6 @@ class Pictures(Dataset):
     def __getitem__(self, index):
         if index >= len(self.files):  # a decision by the index, which keeps it Python
             raise IndexError(index)
-        if self.reads == "by torchvision":
-            mode = ImageReadMode.RGB if self.in_colour else ImageReadMode.GRAY
-            return self.resize(read_image(str(self.files[index]), mode))
         with Image.open(self.files[index]) as picture:
             picture = picture.convert("RGB" if self.in_colour else "L")
             return torch.from_numpy(np.array(picture.resize((8, 8))))
@@ -240,10 +237,9 @@ def test_pictures_that_come_later_are_made_natively_from_the_next_epoch_on(photo
         assert counted.since("make")[1] >= forks and (forks or not counted.since("make")[1])
 
 
-@pytest.mark.parametrize("reads", ["by PIL", "by torchvision"])
-def test_a_lane_that_defers_no_picture_is_forked_once(photos, counted, reads):
+def test_a_lane_that_defers_no_picture_is_forked_once(photos, counted):
     """Also where it opens some. One that is deferred later is seen, and the next lanes defer."""
-    data = Pictures(sorted(photos.glob("*/*.jpg")), reads)
+    data = Pictures(sorted(photos.glob("*/*.jpg")))
     loader = loader_of(data)
     counted.calls(Checkpoint, "make")
     list(loader)
@@ -257,6 +253,71 @@ def test_a_lane_that_defers_no_picture_is_forked_once(photos, counted, reads):
         assert all(map(torch.equal, torch.cat(list(loader)), expected))
         made = counted.since("make")[1]
         assert made >= forks and (forks or not made)
+
+
+class Doubled:
+    """A transform of the program's own, which has no native form."""
+
+    def __init__(self):
+        self.steps = [v1.ToTensor()]
+
+    def __call__(self, picture):
+        for step in self.steps:
+            picture = step(picture)
+        return float(f"{picture[0, 0, 0]:.3f}")
+
+
+def native_attempts(counted):
+    counted.calls(sys.modules["headrace.capture.capture"], "_native")
+    return lambda: counted.since("_native")[0]
+
+
+def test_what_has_no_native_form_is_not_followed_again(photos, counted):
+    attempts = native_attempts(counted)
+    loader = loader_of(ImageFolder(photos, Doubled()))
+    for _ in range(4):
+        list(loader)
+    assert attempts() == 1
+    assert state_of(loader).report.path == "python"
+
+
+CHANGES = {
+    "the transform": lambda data: setattr(data, "transform", v1.ToTensor()),
+    "a part of it": lambda data: data.transform.steps.append(v1.Normalize(0.5, 0.5)),
+    "a number": lambda data: setattr(data, "extra", 1),
+    "a method": lambda data: setattr(type(data.transform), "again", lambda self: None),
+    "a setting": lambda data: torch.set_default_dtype(torch.float64),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_it_is_followed_again_where_the_pipeline_has_changed(photos, counted, what):
+    attempts = native_attempts(counted)
+    data = ImageFolder(photos, type("Own", (Doubled,), {})())
+    loader = loader_of(data)
+    list(loader)
+    list(loader)
+    assert attempts() == 1
+    try:
+        CHANGES[what](data)
+        iter(loader)
+        iter(loader)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert attempts() >= 1
+    assert state_of(loader).report.path == ("native" if what == "the transform" else "python")
+
+
+def test_it_is_followed_again_now_and_then(counted):
+    """What is not looked at may have changed."""
+    attempts = native_attempts(counted)
+    loader = loader_of(Numbers())
+    for _ in range(16):
+        iter(loader)
+    assert attempts() == 1
+    for _ in range(17):
+        iter(loader)
+    assert attempts() == 2
 
 
 def test_epochs_share_a_session_also_where_the_loop_breaks_out(counted):

@@ -108,7 +108,9 @@ class Source:
         kept = leaves.active() if self._wanted is not None else None
         if kept is None or self._wanted is None:
             return
-        if not worth.note(kept.keeps(seconds - 2 * self._wanted.seconds, self._pixels.nbytes)):
+        size = self._pixels.nbytes
+        takes = worth.undisturbed(seconds - 2 * self._wanted.seconds, size)
+        if not worth.note(kept.keeps(takes, size)):
             return
         height, width, _ = self._pixels.shape
         parts = struct.pack("<2Q", width, height), memoryview(self._pixels).cast("B")
