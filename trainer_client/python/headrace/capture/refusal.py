@@ -2,19 +2,21 @@
 
 To find it out, code is followed and contents are read, which may take as long as a short epoch. So it is not
 found out again while the loader looks as it did. What is looked at is the pipeline's shape: its objects, their
-plain attributes, its functions and classes. Large containers, tensors and arrays count as themselves, whatever
-is in them. Whoever changes only what is not looked at keeps a loader that runs as code, with the same batches; from
-time to time all is found out again.
+plain attributes, its functions and classes. Large containers, tensors and arrays are all alike: programs make new
+ones for each epoch. Whoever changes only what is not looked at keeps a loader that runs as code, with the same
+batches; from time to time all is found out again.
 """
 
 import types
 from typing import Any
 
+import numpy as np
 import torch
 
 _MOST_OBJECTS = 500
 _LARGEST_CONTAINER = 64
 _ATOMS = (int, float, complex, bool, str, bytes, type(None))
+_BULK = (torch.Tensor, np.ndarray)
 _FUNCTIONS = (types.FunctionType, types.MethodType)
 _AGAIN_AFTER = 16  # iterations
 
@@ -46,6 +48,9 @@ def _shape_of(loader: Any, rng: str) -> list[Any]:
         if kind in _ATOMS:
             shape.append((kind, value))
             continue
+        if kind in _BULK or (kind in (list, tuple, dict) and len(value) > _LARGEST_CONTAINER):
+            shape.append(kind)
+            continue
         shape.append(id(value))
         if id(value) in seen or kind is types.ModuleType:
             continue
@@ -59,8 +64,6 @@ def _parts_of(value: Any, kind: type, shape: list[Any]) -> list[Any]:
     """What else is looked at. Adds to the shape what is not."""
     if kind in (list, tuple, dict):
         shape.append(len(value))
-        if len(value) > _LARGEST_CONTAINER:
-            return []
         return [*value, *value.values()] if kind is dict else [*value]
     if issubclass(kind, type):
         held = vars(value)
