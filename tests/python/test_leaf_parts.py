@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from headrace.stage import leaf_cost
+from headrace.stage import functions, leaf_cost, leaf_keys, leaves
 from headrace.stage.leaf_arrays import packed, unpacked
 from headrace.stage.leaf_keys import Content, content_at, form_of, key_of
 
@@ -115,3 +115,22 @@ def test_a_function_that_is_not_worth_it_is_left_alone():
     assert sum(worth.is_likely() for _ in range(160)) == 10, "but looked at now and then"
     worth.note(True)
     assert worth.is_likely()
+
+
+def test_forks_have_the_libraries_files_and_ask_for_their_own_environment():
+    build = leaf_keys.build_of("numpy")
+    misses = leaf_keys.files_of.cache_info().misses
+    pid = os.fork()
+    if pid == 0:
+        os.environ["OPENCV_IO_OF_A_TEST"] = "1"
+        differs = leaf_keys.build_of("numpy") != build
+        os._exit(0 if differs and leaf_keys.files_of.cache_info().misses == misses else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_who_forks_lanes_looks_for_the_libraries_files(monkeypatch):
+    monkeypatch.setattr(leaves, "possible", True)
+    leaf_keys.files_of.cache_clear()
+    leaf_keys.build_of.cache_clear()
+    functions.prepare()
+    assert leaf_keys.files_of.cache_info().currsize > 0
