@@ -6,6 +6,7 @@ Counted are calls in the trainer and in its lanes, which are forks of it.
 import functools
 import multiprocessing
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from PIL import Image
 from support.compare import check
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms as v1
+from torchvision.datasets import ImageFolder
 from torchvision.transforms import functional as F
 
 LANES = 2
@@ -97,6 +99,25 @@ class Numbers(Dataset):
             return torch.full((self.size,), float(index)) + torch.rand(1)
         with Image.open(self.files[index % len(self.files)]) as picture:
             return torch.from_numpy(np.array(picture.convert("RGB").resize((8, 8))))
+
+
+class Pictures(Dataset):
+    """Grey ones, which nobody defers, until somebody sets `in_colour`."""
+
+    in_colour = False
+
+    def __init__(self, files):
+        self.files = files
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        if index >= len(self.files):  # a decision by the index, which keeps it Python
+            raise IndexError(index)
+        with Image.open(self.files[index]) as picture:
+            picture = picture.convert("RGB" if self.in_colour else "L")
+            return torch.from_numpy(np.array(picture.resize((8, 8))))
 
 
 def loader_of(data, **named):
@@ -214,6 +235,91 @@ def test_pictures_that_come_later_are_made_natively_from_the_next_epoch_on(photo
     for forks in (0, LANES):
         assert all(map(torch.equal, torch.cat(list(loader)), expected))
         assert counted.since("make")[1] >= forks and (forks or not counted.since("make")[1])
+
+
+def test_a_lane_that_defers_no_picture_is_forked_once(photos, counted):
+    """Also where it opens some. One that is deferred later is seen, and the next lanes defer."""
+    data = Pictures(sorted(photos.glob("*/*.jpg")))
+    loader = loader_of(data)
+    counted.calls(Checkpoint, "make")
+    list(loader)
+    assert counted.since("make")[1] >= LANES, "nobody knows it yet"
+    for _ in range(3):
+        list(loader)
+    assert counted.since("make") == (0, 0)
+    data.in_colour = True
+    expected = [data[index] for index in range(len(data))]
+    for forks in (0, LANES, LANES):
+        assert all(map(torch.equal, torch.cat(list(loader)), expected))
+        made = counted.since("make")[1]
+        assert made >= forks and (forks or not made)
+
+
+class Doubled:
+    """A transform of the program's own, which has no native form."""
+
+    def __init__(self):
+        self.steps = [v1.ToTensor()]
+
+    def __call__(self, picture):
+        for step in self.steps:
+            picture = step(picture)
+        return float(f"{picture[0, 0, 0]:.3f}")
+
+
+def native_attempts(counted):
+    counted.calls(sys.modules["headrace.capture.capture"], "_native")
+    return lambda: counted.since("_native")[0]
+
+
+def test_what_has_no_native_form_is_not_followed_again(photos, counted):
+    attempts = native_attempts(counted)
+    """Nor where its rows are others in each epoch, as of programs that draw negatives."""
+    loader = loader_of(ImageFolder(photos, Doubled()))
+    for _ in range(4):
+        loader.dataset.negatives = list(range(1000))
+        list(loader)
+    assert attempts() == 1
+    assert state_of(loader).report.path == "python"
+
+
+CHANGES = {
+    "the transform": lambda data: setattr(data, "transform", v1.ToTensor()),
+    "a part of it": lambda data: data.transform.steps.append(v1.Normalize(0.5, 0.5)),
+    "a number": lambda data: setattr(data, "extra", 1),
+    "a method": lambda data: setattr(type(data.transform), "again", lambda self: None),
+    "a setting": lambda data: torch.set_default_dtype(torch.float64),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_it_is_followed_again_where_the_pipeline_has_changed(photos, counted, what):
+    attempts = native_attempts(counted)
+    data = ImageFolder(photos, type("Own", (Doubled,), {})())
+    loader = loader_of(data)
+    list(loader)
+    list(loader)
+    assert attempts() == 1
+    try:
+        CHANGES[what](data)
+        iter(loader)
+        iter(loader)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert attempts() >= 1
+    assert state_of(loader).report.path == ("native" if what == "the transform" else "python")
+
+
+def test_it_is_followed_again_now_and_then(counted):
+    """What is not looked at may have changed."""
+    attempts = native_attempts(counted)
+    loader = loader_of(Numbers())
+    for _ in range(16):
+        iter(loader)
+    assert attempts() == 1
+    for _ in range(17):
+        iter(loader)
+    assert attempts() == 2
 
 
 def test_epochs_share_a_session_also_where_the_loop_breaks_out(counted):

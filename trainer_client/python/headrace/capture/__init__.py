@@ -9,6 +9,7 @@
     libraries.py     the versions that decide about bits
     python_stage.py  the pipeline as code, when it has no native form
     fingerprint.py   is what was captured still true?
+    refusal.py       why there is no native form, and whether that still holds
     capture.py       puts these together
     captured.py      what comes of it: NativePlan, StagePlan or StaysLocal
     admission.py     runs both ways and compares, before anything is offloaded

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from .computed import Computed, computed_of, with_form
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
 from .known_hooks import Seeding, stock_numpy_seed, stock_seed
+from .refusal import Refusal
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -31,10 +33,16 @@ def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
     name = describe(loader.dataset)
     try:
         _check_servable(loader)
-        try:
-            return _native(loader, rng, name, before)
-        except (Changed, NotNative) as reason:
-            return python_capture(loader, str(reason), rng, remedy=reason.remedy)
+        refusal = None if before is None or isinstance(before, NativePlan) else before.refusal
+        if refusal is None or not refusal.holds(loader, rng):
+            try:
+                return _native(loader, rng, name, before)
+            except Changed as reason:  # by the process, which may change back
+                return python_capture(loader, str(reason), rng, remedy=reason.remedy)
+            except NotNative as reason:
+                refusal = Refusal(loader, rng, str(reason), reason.remedy)
+        code = python_capture(loader, refusal.reason, rng, remedy=refusal.remedy)
+        return replace(code, refusal=refusal)
     except Local as reason:
         return StaysLocal(name, str(reason), reason.remedy)
 

@@ -12,6 +12,7 @@ from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
 from .known_hooks import Seeding, stock_numpy_seed, stock_seed
+from .refusal import Refusal
 from .views import Grounds
 
 
@@ -97,6 +98,7 @@ class StagePlan:
     by_pil: tuple[str, ...] = ()  # as the bundle's entry in stage/host.py
     stays: str = ""  # why its code goes to no other host, and what would change that
     code: Code = ()
+    refusal: Refusal | None = None  # of a native form
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ class StaysLocal:
     reason: str
     remedy: str = ""
     lasts: bool = True  # False: the next iter() may be served
+    refusal: Refusal | None = None  # as StagePlan's
 
 
 Served = NativePlan | StagePlan

@@ -215,8 +215,10 @@ def preload_natives() -> bool:
     try:
         image.preinit()
         from .. import _images  # noqa: F401
-        from ..stage import images, pil  # noqa: F401
+        from ..stage import images, leaf_streams, pil  # noqa: F401
 
+        if leaves.possible:
+            leaf_streams.prepare()
         if "torchvision.transforms.functional" in sys.modules:
             from ..stage import transforms  # noqa: F401
         return not first_change(OF_CHAIN)  # which remembers what it has looked at

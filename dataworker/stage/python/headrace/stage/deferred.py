@@ -44,9 +44,12 @@ def is_on() -> bool:
     return _current is not None and _current.on
 
 
-def decodes() -> bool:
-    """Whether they do for files, too: the batch at hand can be made again."""
-    return _current is not None and _current.takes("decode")
+def may_defer() -> bool:
+    """Whether a file that can be deferred is: the batch at hand can be made again. Notes that there is one."""
+    if _current is None or not _current.on or "decode" in _current.kept:
+        return False
+    _current.met_file = True
+    return _current.decodes
 
 
 def maker() -> ImageMaker:
@@ -349,8 +352,8 @@ def source_of(opened: Any) -> Source | None:
     """Of the file of an image that PIL has opened and not yet decoded, if it can be deferred."""
     if (
         type(opened) is not JpegImagePlugin.JpegImageFile
-        or not maker().takes("decode")
         or not _untouched(opened)
+        or not may_defer()
     ):
         return None
     stream: Any = opened.fp

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -128,6 +129,12 @@ class Replaced:
             _count.news += 1
         _count.made += self._entry.pictures
         return made.value
+
+    def prepare(self) -> None:
+        """In a process that forks lanes."""
+        if self._entry.leaf is not None:
+            with suppress(Exception):  # as the calls will tell
+                self._entry.leaf.prepare()
 
     def put(self) -> None:
         """Puts this in the library function's place."""
@@ -281,6 +288,8 @@ def prepare() -> None:
     try:
         entries = _entries()
         _prepared = _held.look(_names(entries)) if entries else []
+        for replaced in entries.values() if leaves.possible else ():
+            replaced.prepare()
     finally:
         _preparing.release()
 

@@ -58,7 +58,7 @@ def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePo
     defers = "PIL.Image" in sys.modules and not (
         fork_hooks.around_forks() or fork_hooks.in_children()
     )
-    if port.lessons is not None and not port.lessons.opens_pictures:
+    if port.lessons is not None and not port.lessons.defers_pictures:
         defers = False  # there is none to be damaged; one that comes all the same is PIL's
     point, handed, redone = None, None, 0
     while defers or port.may_begin_again:
@@ -134,7 +134,8 @@ class LanePort:
         self._kit: Any = None
         self._ahead: ahead.Ahead | None = None
         self._opened: Callable[[], bool] = lambda: False
-        self._noted = -1, False
+        self._defers = self._opened  # whether pictures are deferred, or would be in a lane that may
+        self._noted = -1, False, False
         self._natives = False
         self._buffers = memory.Buffers()
         self._deferring = ExitStack()
@@ -212,10 +213,10 @@ class LanePort:
         if self.lessons is None:
             return
         news = functions.news() + (self._kit.news if self._kit is not None else 0)
-        noted = news, self._opened()
+        noted = news, self._opened(), self._defers()
         if noted != self._noted:
             self._noted = noted
-            self.lessons.note(self._lane, self._opened(), self._kit)
+            self.lessons.note(self._lane, self._opened(), self._defers(), self._kit)
 
     def is_set(self) -> bool:
         return self._requests.ended
@@ -292,28 +293,27 @@ class LanePort:
         """After worker_init_fn, before the first sample."""
         if self._natives:
             return
-        self._natives = True
-        lessons = self.lessons
-        if self._settings.leaves:
-            leaves.here = leaves.Leaves(self._settings.first, self._settings.keeps)
+        self._natives, lessons, settings = True, self.lessons, self._settings
+        if settings.leaves:
+            leaves.here = leaves.Leaves(settings.first, settings.keeps)
             leaves.possible = True
             declared_here.serve(self._lane)
         if "PIL.Image" in sys.modules:
             made = None if lessons is None else lessons.kit
+            self._opened = self._defers = opened_pictures()
             if self.may_defer or made is not None:
                 intact = lessons is not None and lessons.intact and not self._ran_before
-                by_pil, defers = self._settings.by_pil, self.may_defer
-                self._images, self._kit = native_images(by_pil, made, intact, defers)
-            self._opened = opened_pictures()
-            if self._settings.leaves:
+                self._images, kit = native_images(settings.by_pil, made, intact, self.may_defer)
+                self._kit, self._defers = kit, lambda: kit is not None and kit.maker.met_file
+            if settings.leaves:
                 keep_pictures()
         functions.enable(by_value=False)
         by_item = self._settings.auto_collation and not self._settings.iterable
         self._ahead = ahead.of(self._roots["dataset"]) if by_item else None
         if lessons is not None:
             lessons.know_functions()
-        if self._settings.watched is not None:
-            self._watch = Watch(self._roots, self._settings.watched)
+        if settings.watched is not None:
+            self._watch = Watch(self._roots, settings.watched)
 
     # Answers.
 

@@ -96,6 +96,10 @@ class ArrayLeaf:
         self._to, self._from = to_array, from_array
         self.worth = Worth()
 
+    def prepare(self) -> None:
+        """In a process that forks lanes: what they need not look for."""
+        self._build()
+
     def found(self, entry: memoryview) -> Any:
         self.worth.note(True)
         return self._from(*unpacked(entry))
@@ -104,11 +108,11 @@ class ArrayLeaf:
         self, leaves: Leaves, wanted: Any, read: Callable[..., Any], args: Any, named: Any
     ) -> Any:
         """What `read` returns or raises; keeps it, if that is worth it."""
-        began, before = now_ns(), time.thread_time()
-        heard = [False]
+        began, heard = now_ns(), [False]
         with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
+            before = time.thread_time()  # what it takes to listen is not the library's
             value = read(*args, **named)
-        seconds = time.thread_time() - before
+            seconds = time.thread_time() - before
         try:
             if leaves.may_keep:
                 self._keep(leaves, wanted, value, began, seconds, heard[0])
@@ -159,7 +163,9 @@ class FileLeaf(ArrayLeaf):
         self, leaves: Leaves, wanted: "Wanted", value: Any, began: int, seconds: float, heard: bool
     ) -> None:
         array, more = self._to(value) or (None, None)
-        is_worth = not heard and type(array) is np.ndarray and leaves.keeps(seconds, array.nbytes)
+        if is_worth := not heard and type(array) is np.ndarray:
+            takes = self.worth.undisturbed(seconds, array.nbytes)
+            is_worth = leaves.keeps(takes, array.nbytes)
         if not self.worth.note(is_worth):
             return
         parts = packed(array, more)

@@ -87,8 +87,9 @@ class ByteLeaf(ArrayLeaf):
         array: Any
         array, more = self._to(value) or (None, None)
         saved = seconds - 2 * wanted.seconds  # once at a hit, and once more below
-        is_array = type(array) is np.ndarray
-        if not self.worth.note(is_array and leaves.keeps(saved, array.nbytes)):
+        if is_worth := type(array) is np.ndarray:
+            is_worth = leaves.keeps(self.worth.undisturbed(saved, array.nbytes), array.nbytes)
+        if not self.worth.note(is_worth):
             return
         memory = None if array is value else Plain(array.dtype.str, array.shape, None)
         parts = packed(array, more, memory)

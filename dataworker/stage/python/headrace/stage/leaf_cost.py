@@ -1,13 +1,19 @@
 """What is worth keeping of a lane's reads: decided from what they cost. Nothing here has a side effect."""
 
+from collections import deque
+
 # To write an entry into memory that is handed over: seconds, and seconds a byte (bench/report/leaves.md).
 _ENTRY, _BYTE = 10e-6, 0.5e-9
 # In the first iteration nobody knows whether there will be another: what is kept may cost this part.
 _FIRST_SHARE = 1 / 40
 # Later it is found once at least if the program goes on, for a fraction of what it takes to make.
 _LATER_SHARE = 1 / 2
-# What takes less than that is made again: to find an entry, and to make a result of it, takes 10 to 60 µs.
-_LEAST = 100e-6
+# What takes less than that is made again: to find an entry, and to make a result of it, takes 10 to 60 µs, and
+# whatever finds something looks for all that comes next.
+_LEAST = 200e-6
+
+# What took less may owe that to something that came between: a page that was touched first, another process.
+_UNSURE = 2 * _LEAST
 
 _LEAST_SEGMENT, _MOST_SEGMENT = 1 << 20, 128 << 20
 
@@ -37,9 +43,20 @@ class Worth:
 
     LAST = 8
     _TRIES = 16  # one in so many is looked at all the same
+    _FEW = 4
 
     def __init__(self) -> None:
         self.poor = self._calls = 0  # poor: how many in a row were not worth it
+        self._rates: deque[float] = deque(maxlen=self.LAST)  # seconds a byte
+
+    def undisturbed(self, seconds: float, size: int) -> float:
+        """What something of `size` bytes takes to make that took `seconds` now: as the quickest of the last few,
+        by their sizes. Else some small ones would be kept in each epoch, because they happened to take long. 0:
+        nobody knows."""
+        self._rates.append(seconds / max(size, 1))
+        if seconds >= _UNSURE:
+            return seconds
+        return min(self._rates) * size if len(self._rates) >= self._FEW else 0.0
 
     def note(self, is_worth: bool) -> bool:
         self.poor = 0 if is_worth else self.poor + 1

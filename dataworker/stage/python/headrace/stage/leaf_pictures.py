@@ -92,6 +92,7 @@ def _is_pils(image: Any) -> bool:
 
 # Of pictures that are named by their bytes: to name those costs something.
 worth_naming = Worth()
+_worth = Worth()  # of all
 
 
 def _wanted(image: Any, kept: leaves.Leaves) -> Wanted | None:
@@ -163,7 +164,8 @@ def _load_new(image: Any, real: Callable[..., Any], found: Wanted, kept: leaves.
             os.close(watch)
     if (image.mode, image.size) != (mode, size):
         return pixel
-    is_worth = kept.keeps(seconds - 2 * found.seconds, _bytes_of(image))
+    takes = _worth.undisturbed(seconds - 2 * found.seconds, _bytes_of(image))
+    is_worth = kept.keeps(takes, _bytes_of(image))
     if found.content is None:
         worth_naming.note(is_worth)
     if same and is_worth:

@@ -36,6 +36,11 @@ class Wanted(NamedTuple):
         return 0 if self.content is None else self.content.ctime_ns
 
 
+def prepare() -> None:
+    """In a process that forks lanes: what they need not look for."""
+    build_of(_BUILD)
+
+
 def is_file(stream: Any) -> bool:
     """Whether it is a file that can be named by its state, if it is a regular one."""
     return type(stream) is io.BufferedReader and type(stream.raw) is io.FileIO

@@ -5,7 +5,8 @@ steps, it need not find out again: neither the libraries nor their settings have
 looks at before the fork. Nothing here is of the program's own: what its code keeps begins anew.
 
   - Sequences of steps, chains and functions that were compared with the library's own, or differ.
-  - Whether the code opens pictures at all. If it does not, there is none to be damaged, and no fork for it.
+  - Whether the code opens pictures at all, and whether any is deferred. If none is, none can turn out to be damaged
+    later, and there is no fork for it.
   - Which transforms were compiled. The trainer compiles them, and its forks have them.
 
 Lanes that are no forks (spawned, or of a fork server) learn it all by themselves.
@@ -43,7 +44,7 @@ class Lessons:
 
     def _forget(self) -> None:
         self._age += 1  # notes from before are passed over
-        self.opens_pictures = True  # or may: nobody has looked
+        self.opens_pictures = self.defers_pictures = True  # or may: nobody has looked
         self._found_out: FoundOut = {}
         self.kit: Any = None  # images.Kit, of each lane; None: there is none
 
@@ -67,12 +68,13 @@ class Lessons:
         pages = [page for page in map(_unpickled, self._notes.read()) if page[:1] == (self._age,)]
         if not pages:
             return
-        self.opens_pictures = any(opened for _, opened, _, _ in pages)
-        for _, _, _, found_out in pages:
+        self.opens_pictures = any(opened for _, opened, _, _, _ in pages)
+        self.defers_pictures = any(defers for _, _, defers, _, _ in pages)
+        for *_, found_out in pages:
             merge(self._found_out, found_out)
         made = self._found_out.get("runs") or self._found_out.get("steps")
         if (self.opens_pictures or made) and "PIL.Image" in sys.modules:
-            self._prepare(roots, by_pil, set().union(*(compiled for _, _, compiled, _ in pages)))
+            self._prepare(roots, by_pil, set().union(*(compiled for *_, compiled, _ in pages)))
 
     def _prepare(
         self, roots: list[Any], by_pil: tuple[str, ...], compiled: set[tuple[int, bool]]
@@ -94,8 +96,9 @@ class Lessons:
     def know_functions(self) -> None:
         functions.know(self._found_out)
 
-    def note(self, lane: int, opened: bool, kit: Any) -> None:
-        """`opened`: a picture; `kit`: what made this lane's; None: nothing did."""
+    def note(self, lane: int, opened: bool, defers: bool, kit: Any) -> None:
+        """`opened`: a picture; `defers`: one was deferred, or would be in a lane that may; `kit`: what made this
+        lane's; None: nothing did."""
         found_out: FoundOut = {}
         functions.tell_into(found_out)
         compiled: set[tuple[int, bool]] = set()
@@ -103,7 +106,7 @@ class Lessons:
             kit.tell_into(found_out)
             compiled = kit.performer.compiled if kit.performer is not None else compiled
         with suppress(Exception):  # of a class that does not pickle
-            page = pickle.dumps((self._age, opened, compiled, found_out), protocol=5)
+            page = pickle.dumps((self._age, opened, defers, compiled, found_out), protocol=5)
             self._notes.write(lane, page)
 
 

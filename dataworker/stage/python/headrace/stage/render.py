@@ -107,7 +107,9 @@ class Source:
         kept = leaves.active() if self._wanted is not None else None
         if kept is None or self._wanted is None:
             return
-        if not worth.note(kept.keeps(seconds - 2 * self._wanted.seconds, self._pixels.nbytes)):
+        size = self._pixels.nbytes
+        takes = worth.undisturbed(seconds - 2 * self._wanted.seconds, size)
+        if not worth.note(kept.keeps(takes, size)):
             return
         height, width, _ = self._pixels.shape
         parts = struct.pack("<2Q", width, height), memoryview(self._pixels).cast("B")
@@ -127,6 +129,7 @@ class ImageMaker:
         self.kept = set(kept)  # steps that stay PIL's
         self.on = False  # while a batch is made that can be made again
         self.decodes = True  # files, too: a process that finds one damaged can begin again
+        self.met_file = False  # one was deferred, or would have been if it decoded
         self.made = 0  # images that were made natively
         self.news = 0  # grows with what is found out
         self._checked: Counter[tuple[str, ...]] = Counter()

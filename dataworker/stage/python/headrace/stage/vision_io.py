@@ -90,7 +90,7 @@ class _Decoder:
         if not gray and mode not in _COLORS:
             return None
         kind = (mode, form.components, form.sampling)
-        if not gray and self._defers(form, data) and self._is_taken(_torchvisions_frame()):
+        if not gray and self._defers(form, data):
             return Made(kind, self._undecoded(form, data, mode))
         shape = (form.height, form.width, 1 if gray else 3)
         pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
@@ -104,19 +104,21 @@ class _Decoder:
         """What is decoded here and now, and so may be kept."""
         if not _is_plain(data) or type(mode) is not int or type(apply_exif_orientation) is not bool:
             return None
-        if deferred.decodes() and not apply_exif_orientation and mode in _COLORS:
+        if deferred.is_on() and not apply_exif_orientation and mode in _COLORS:
             form = self._files.form(tensors.array_of(data))
             may = form is not None and not form.progressive and not _is_gray(form, mode)
-            if may and self._defers(form, data) and self._is_taken(_torchvisions_frame()):
+            if may and self._defers(form, data):
                 return None
         return Encoded(tensors.array_of(data), repr((mode, apply_exif_orientation)), False)
 
     def _defers(self, form: Any, data: Any) -> bool:
         """A truncated file is the library's, here and now."""
-        if not deferred.decodes() or min(form.height, form.width) <= 1:
+        if not deferred.is_on() or min(form.height, form.width) <= 1:
             return False
         whole = tensors.array_of(data)[-2:].tobytes() == deferred.END_OF_IMAGE
-        return whole and not is_damaged(tensors.array_of(data))
+        if not whole or is_damaged(tensors.array_of(data)):
+            return False
+        return self._is_taken(_torchvisions_frame()) and deferred.may_defer()
 
     def _is_taken(self, frame: Any) -> bool:
         caller, reader = self._readers.caller(frame)
