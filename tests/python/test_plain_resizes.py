@@ -65,7 +65,9 @@ def test_resizes_are_pils():
     renderer, maker.renderer = maker.renderer, Counting()
     for case in range(60):
         image = picture(rng)
-        by = rng.choice((*range(6), 1, 2, 3, 1, 2, 3, 5, None, None, Image.Resampling.LANCZOS, 17, "bilinear"))
+        by = rng.choice(
+            (*range(6), 1, 2, 3, 1, 2, 3, 5, None, None, Image.Resampling.LANCZOS, 17, "bilinear")
+        )
         box = rng.choice((None, None, None, (1, 0, 20, 1)))
         gap = rng.choice((None, None, None, 2.0))
         for size in sizes(rng, image):

@@ -62,7 +62,7 @@ class PixelMemory:
     def _fill(self, pixels: Any, width: int, height: int) -> Image.Image | None:
         from .. import _images
 
-        image = Image.Image()._new(Image.core.new("RGB", (width, height)))
+        image = Image.Image()._new(_core().new("RGB", (width, height)))
         try:
             if not _images.fill_pixels(pixels, image.im.__arrow_c_array__()):
                 return None
@@ -80,10 +80,15 @@ class PixelMemory:
         tell(f"headrace: {name} gives other bits natively than PIL does: PIL does it")
 
 
+def _core() -> Any:
+    pil: Any = Image
+    return pil.core
+
+
 def _is_exported() -> bool:
     """Whether an image's pixels lie where this PIL says. It says where its memory begins: with PILLOW_ALIGNMENT
     the first row may begin later."""
-    core: Any = Image.core
+    core = _core()
     try:
         from .. import _images  # noqa: F401
 

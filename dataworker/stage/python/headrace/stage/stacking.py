@@ -22,8 +22,9 @@ def stacking() -> Iterator[None]:
     from torch.utils.data._utils import collate
 
     functions: Any = collate.default_collate_fn_map
-    real = functions.get(torch.Tensor)
-    if real is not _collate_tensor_fn() or not isinstance(torch.stack, BuiltinFunctionType):
+    real = _collate_tensor_fn()
+    is_torchs = real is not None and functions.get(torch.Tensor) is real
+    if real is None or not is_torchs or not isinstance(torch.stack, BuiltinFunctionType):
         yield  # the program's own
         return
 
