@@ -149,6 +149,9 @@ def test_the_same_key_again_proves_nothing():
     for _ in range(10):
         learner.learn(4, dataset._files(4))
     assert not learner.is_proven
+    for key in (5, 6):
+        learner.learn(key, dataset._files(key))
+    assert learner.is_proven, "nor does it cost a trial"
 
 
 def test_elements_of_the_programs_own_are_not_looked_at():
