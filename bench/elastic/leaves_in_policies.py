@@ -16,6 +16,7 @@ import time
 
 import cluster as clusters
 import harness
+import numpy as np
 
 
 class Program:
@@ -144,6 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=pathlib.Path, default=harness.PHOTOS)
     parser.add_argument("--photos", type=int, default=320, help="of each job")
+    parser.add_argument("--texts", type=int, default=0, help="files of 24,000 numbers instead")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--warm", type=float, default=60)
     parser.add_argument("--step", type=float, default=0.3)
@@ -159,6 +161,12 @@ def main() -> None:
             (folder / "class").mkdir(parents=True)
             for path in paths[at * args.photos : (at + 1) * args.photos]:
                 shutil.copy(path, folder / "class" / f"{path.parent.name}-{path.name}")
+        if args.texts:  # in place of the stage's photographs
+            shutil.rmtree(folders[1])
+            folders[1].mkdir()
+            for number in range(args.texts):
+                points = np.random.default_rng(number).normal(size=(6000, 4))
+                np.savetxt(folders[1] / f"{number}.txt", points)
         cells = {}
         for share in args.shares:
             cells[share] = alone(args, folders[1], int(share * args.cache))

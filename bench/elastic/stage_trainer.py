@@ -16,12 +16,15 @@ from torch.utils.data import DataLoader, Dataset
 
 class Own(Dataset):
     def __init__(self, folder: pathlib.Path) -> None:
-        self.paths = sorted(folder.rglob("*.jpg"))
+        self.paths = sorted(path for path in folder.rglob("*.*") if path.is_file())
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, index: int) -> torch.Tensor:
+        if self.paths[index].suffix == ".txt":
+            points = np.loadtxt(self.paths[index])
+            return torch.from_numpy(points[np.random.randint(0, len(points), 64)])
         with Image.open(self.paths[index]) as picture:
             pixels = np.array(picture.convert("RGB"))
         top, left = (np.random.randint(0, size - 95) for size in pixels.shape[:2])
