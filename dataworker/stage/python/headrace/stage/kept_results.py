@@ -8,6 +8,7 @@ NotPacked.
 
 import functools
 import marshal
+import mmap
 import sys
 import time
 import weakref
@@ -325,11 +326,12 @@ class Entry:
 @functools.cache
 def copying() -> float:
     """Seconds a byte that it takes to copy a large result into memory of its own, in this process. A batch holds
-    several at a time, so their memory is new."""
-    source, held, times = np.zeros(_PROBE, np.uint8), [], []
-    for _ in range(4):
+    several at a time, so their memory is new, and the kernel makes it page by page."""
+    source, times = np.zeros(_PROBE, np.uint8), []
+    for _ in range(3):
+        memory = np.frombuffer(mmap.mmap(-1, _PROBE), np.uint8)
         began = time.thread_time()
-        held.append(source.copy())
+        memory[:] = source
         times.append(time.thread_time() - began)
     return sorted(times)[1] / _PROBE
 
