@@ -9,7 +9,8 @@ import types
 from typing import Any
 
 from .code_reads import ATTRIBUTE, PARAMETER, Read
-from .name_guards import UNGUARDED, Guards, function_now
+from .name_guards import UNGUARDED, Guards
+from .served_code import function_now
 
 _MOST = 256
 _LASTED, _FIRST_WAIT, _MOST_WAIT = 2, 4, 1024  # calls

@@ -322,7 +322,7 @@ class FoundCall(CachedCall):
         function = self.of()
         if function is not None and vars(function).get(ORIGINAL) is False:
             function.__code__ = self.raw.__code__
-            del function.__wrapped__  # type: ignore[attr-defined]
+            del function.__wrapped__
             delattr(function, ORIGINAL)
 
 
