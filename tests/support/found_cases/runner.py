@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 from headrace.stage import (
+    cached_calls,
     cached_rules,
     call_board,
+    fixed_part,
     found_calls,
     found_rules,
     leaf_cost,
@@ -63,6 +65,31 @@ def nothing_is_too_short(compares: bool) -> None:
     leaf_cost.is_worth = lambda seconds, size, first: True
     if not compares:
         cached_rules.Budget.takes = lambda self, compared, seconds, cpu: False
+
+
+def names_are_walked_again() -> None:
+    """In this process and its forks: what is taken as it was is walked as well, and has to be the same."""
+    holds = fixed_part.FixedPart.holds
+
+    def checked(self, function, owner, folder):
+        if not holds(self, function, owner, folder):
+            return False
+        content = found_calls.FoundContent(cached_calls.memo)
+        content.folder = folder
+        content.fixed(function, owner)
+        same = (
+            content.digest() == self.digest
+            and content.marks() == self.seen
+            and list(map(id, content.atoms)) == list(map(id, self.atoms))
+            and (content.paths, content.memory) == (self.paths, self.memory)
+            and (content.codes, content.unclean) == (self.codes, self.unclean)
+        )
+        if not same:
+            os.write(2, b"a name is not what it would be\n")
+            os._exit(1)
+        return True
+
+    fixed_part.FixedPart.holds = checked
 
 
 def _module(case: Case, folder: str) -> Any:
@@ -136,6 +163,7 @@ def as_lane(data: Any, number: int, folder: str) -> tuple[list[str], int]:
 def run(case: Case) -> str:
     """What is wrong; empty: nothing. Called in a fork."""
     nothing_is_too_short(case.compares)
+    names_are_walked_again()
     gc.freeze()  # so that forks share it
     call_board.board = None
     with tempfile.TemporaryDirectory() as folder:

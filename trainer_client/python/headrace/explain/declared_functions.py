@@ -62,7 +62,9 @@ def render(functions: list[dict[str, Any]]) -> str:
     lines = _section("Functions that the program declares with headrace.cached:", declared_ones)
     lines += _section("Functions that Headrace has found in its code:", found)
     if lines:
-        lines.append("  Hits and seconds saved are in the report of a run (headrace run --report).")
+        lines.append(
+            "  Hits, seconds saved and seconds of evidence are in the report of a run (headrace run --report)."
+        )
     return "\n".join(lines) + "\n" if lines else ""
 
 

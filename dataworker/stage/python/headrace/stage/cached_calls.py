@@ -15,7 +15,6 @@ Why so: docs/adr/0091-declared-functions.md.
 
 import hashlib
 import struct
-import sys
 import threading
 import time
 import types
@@ -24,9 +23,9 @@ from typing import Any, ClassVar
 
 from .. import declared
 from ..process.output import tell
-from . import call_board, leaves, witness
-from .cached_rules import MOST_STATES, Budget
-from .call_board import COMPARED, HITS, KEPT, SAVED_NS
+from . import call_board, leaves, process_part, witness
+from .cached_rules import FIRST, MOST_STATES, Budget
+from .call_board import COMPARED, EVIDENCE_NS, HITS, KEPT, NAMES_NS, SAVED_NS
 from .code_reads import LATER, returns_later
 from .content import Content
 from .content_memo import Memo
@@ -35,16 +34,14 @@ from .kept_results import Entry, NotPacked, Packed, settle
 from .leaf_cost import Worth
 from .leaf_keys import Content as FileState
 from .leaf_keys import Key, content_at
-from .served_code import copy_of, name_of
+from .served_code import as_it_is, copy_of, name_of
 from .served_code import put as put
-from .settings import SETTINGS, Setting
 from .witness import Witness
 
-_memo = Memo()
+memo = Memo()
 _budget = Budget()
 evidence = threading.local()  # .on: a result is made again, and nothing within it is found
 _started = 0, 0.0  # the thread that began to serve, and its CPU time then
-_NOT_OF_RESULTS = ("mimetypes", "torch.hub")
 
 
 class CachedCall:
@@ -55,11 +52,14 @@ class CachedCall:
         self._number, self._board = number, board
         self.worth = Worth()
         self._looks: float | None = None  # seconds that a search takes; None: there was none yet
+        self._compared = 0  # results, when that was last looked at
         self.name = name_of(function)
 
     _kind: ClassVar[type[Content]] = Content
+    of: Any = staticmethod(lambda: None)  # gives the function that is served, if it still is
 
     def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        as_it_is(self.of(), self.raw)
         kept = leaves.active()
         if kept is None or getattr(evidence, "on", False) or self._board.is_over(self._number):
             return self.raw(*args, **named)
@@ -74,7 +74,9 @@ class CachedCall:
             return self.raw(*args, **named)
         entry = found_entry(kept, content)
         if entry is None:
-            self._looked(time.thread_time() - began)
+            looked = time.thread_time() - began
+            self._looked(looked)
+            self._counts(NAMES_NS, looked)
             return self._make(kept, content, args, named)
         return self._found(entry, content, began, args, named)
 
@@ -86,7 +88,9 @@ class CachedCall:
 
     def _found(self, entry: Entry, content: Content, began: float, args: Any, named: Any) -> Any:
         files, seconds = entry.about
-        compared = self._board.count(self._number, COMPARED)
+        compared = self._compared
+        if compared < FIRST:
+            compared = self._compared = self._board.count(self._number, COMPARED)
         if _budget.takes(compared, seconds, _used()):
             return self._again(entry, compared, content, args, named)
         try:
@@ -98,13 +102,23 @@ class CachedCall:
         self.worth.note(saved > 0)
         self._was_found(took)
         self._board.add(self._number, HITS, 1)
-        self._board.add(self._number, SAVED_NS, int(saved * 1e9))
+        self._counts(SAVED_NS, saved)
         if witness.is_active():
             witness.read([path for path, _ in files])
         return value
 
     def _again(self, entry: Entry, compared: int, content: Content, args: Any, named: Any) -> Any:
         """Makes the result, and compares it with the one that was kept."""
+        began = time.thread_time()
+        try:
+            return self._compare(entry, compared, content, args, named)
+        finally:
+            self._counts(EVIDENCE_NS, time.thread_time() - began)
+
+    def _counts(self, what: int, seconds: float) -> None:
+        self._board.add(self._number, what, int(seconds * 1e9))
+
+    def _compare(self, entry: Entry, compared: int, content: Content, args: Any, named: Any) -> Any:
         seen = Witness()
         evidence.on = True
         try:
@@ -147,13 +161,16 @@ class CachedCall:
         """What the function returns or raises; keeps it, if that is worth it."""
         if not kept.may_keep:
             return self.raw(*args, **named)
+        began = time.thread_time()
         seen = Witness(content.paths)
         with seen:
             value = self.raw(*args, **named)
             settle(value)
         if seen.loads:
             return value  # the next call says what it does without that
-        if deed := seen.deed or self._changes(content, args, named):
+        deed = seen.deed or self._changes(content, args, named)
+        self._counts(EVIDENCE_NS, time.thread_time() - began - seen.seconds)
+        if deed:
             self._end(deed)
             return value
         why = seen.spoilt
@@ -231,7 +248,10 @@ class NeverCall:
         self.raw = copy_of(function)
         self._why = f"it calls {name_of(function)}, which is never_cached"
 
+    of: Any = staticmethod(lambda: None)
+
     def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        as_it_is(self.of(), self.raw)
         witness.spoil(self._why)
         return self.raw(*args, **named)
 
@@ -244,12 +264,12 @@ def prepare(roots: list[Any]) -> None:
         owners = [one for one in roots if owns(type(one), function)]
         with suppress(Exception):  # as the calls will tell
             content_of_reads(function, owners[0] if owners else None)
-    _settings()
+    process_part.settings()
 
 
 def content_of_reads(function: Any, owner: Any, kind: type[Content] = Content) -> None:
     """What all calls depend on, which is remembered. `owner`: of a method, or None. Raises NotHashed."""
-    kind(_memo).reads(function, owner)
+    kind(memo).reads(function, owner)
 
 
 def owns(cls: type, function: Any) -> bool:
@@ -305,28 +325,10 @@ def content_of_call(
 ) -> Content:
     """All that a call depends on. `libraries`: those whose settings count; None: all that are loaded. Raises
     NotHashed."""
-    content = kind(_memo)
-    content.process()
-    settings, content.libraries = _settings(libraries)
-    content.text(b"settings", settings)
+    content = kind(memo)
+    content.process(libraries)
     content.call(function, args, named)
     return content
-
-
-def _settings(only: frozenset[str] | None = None) -> tuple[str, frozenset[str]]:
-    """Settings of libraries, on which results may depend, and which libraries are loaded. One that is not, or is
-    not among `only`, has its defaults."""
-    loaded = frozenset(_LIBRARIES & sys.modules.keys()) if only is None else only
-    values = [one.read() if one.module in loaded else _default(one) for one in _OF_RESULTS]
-    return repr(values), loaded
-
-
-_OF_RESULTS = [one for one in SETTINGS if one.module and one.module not in _NOT_OF_RESULTS]
-_LIBRARIES = {one.module for one in _OF_RESULTS}
-
-
-def _default(one: Setting) -> Any:
-    return "unknown" if type(one.default) is object else one.default
 
 
 _WORDS = struct.Struct("<4Q")

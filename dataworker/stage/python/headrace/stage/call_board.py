@@ -22,8 +22,8 @@ _WORD = struct.Struct(f"<H{_TEXT}s")
 _ROW = 512  # state, length of text, text
 # Ended: a difference was seen, and told. Given up: of a found function, quietly.
 OPEN, ENDED, GIVEN_UP = 0, 1, 2
-HITS, COMPARED, KEPT, SAVED_NS, TRIALS, TRIAL_NS, NAMED, AGAIN = range(8)
-_COUNTS = 8
+HITS, COMPARED, KEPT, SAVED_NS, TRIALS, TRIAL_NS, NAMED, AGAIN, EVIDENCE_NS, NAMES_NS = range(10)
+_COUNTS = 10
 _LATEST = 4  # iterations
 
 
@@ -194,4 +194,7 @@ def _told(function: Any, number: int, is_found: bool) -> dict[str, Any]:
         "compared": counts[COMPARED],
         "kept": counts[KEPT],
         "seconds_saved": counts[SAVED_NS] * 1e-9,
+        # Of trials, watching, traces, and results that were made again; and of names of calls that nothing was found of.
+        "seconds_of_evidence": counts[EVIDENCE_NS] * 1e-9,
+        "seconds_of_names": counts[NAMES_NS] * 1e-9,
     }

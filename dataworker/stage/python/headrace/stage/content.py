@@ -18,16 +18,19 @@ import numpy as np
 from ..declared import CACHED, NEVER
 from ..process import generators
 from ..process.modules import namespace
-from . import code_reads
+from . import code_reads, process_part
 from .code_reads import ATTRIBUTE, CELL, GLOBAL, ITEM_AT, LATER, Read, bound, parameters
-from .content_kinds import is_library, is_pythons
+from .content_kinds import MISSING as _MISSING
+from .content_kinds import has_attributes as has_attributes
+from .content_kinds import in_class, is_library, is_pythons, item_of
 from .content_values import ADD, ORIGINAL, NotHashed, NotYet, Values, code_digest, version_of
 from .functions import Replaced
+from .name_guards import UNGUARDED, Unguarded
 from .reach_parts import LRU, is_own_class, is_own_code, is_own_module
+from .served_code import original_of as original_of
 
-_MISSING: Any = object()
 _MOST_DEPTH, _MOST_VALUES = 60, 50_000
-_FEW = 16  # items of a container that are looked at for paths
+FEW = 16  # items of a container that are looked at for paths
 
 MARKS = (ORIGINAL, CACHED, NEVER, "__headrace_pure__", "__annotations__")
 
@@ -39,24 +42,23 @@ _OF_CLASSES = frozenset(
 )  # fmt: skip
 
 
-class _Plain:
-    """As large as an object without memory of its own."""
-
-
-def is_simple(kind: type) -> bool:
-    """Whether objects of the class are their attributes, and nothing else."""
-    return kind.__basicsize__ <= _Plain.__basicsize__ and not kind.__itemsize__
-
-
 class Content(Values):
     """Of one call. One thread."""
 
     libraries: frozenset[str] = frozenset()  # whose settings are in it
     atoms: list[Any] | None = None  # numbers and texts that were met; None: nobody asks
     _in_class = False
+    guards: Unguarded = UNGUARDED  # what is told of each place that is looked at
 
-    def process(self) -> None:
-        """What the call depends on of the process, beside settings of libraries."""
+    def __init__(self, memo: Any = None) -> None:
+        super().__init__(memo)
+        self._methods_seen: set[tuple[int, int]] = set()  # functions, with their owners
+
+    def process(self, libraries: frozenset[str] | None) -> None:
+        """What the call depends on of the process. `libraries`: those whose settings count; None: all that are
+        loaded."""
+        text, self.libraries = process_part.settings(libraries)
+        self.text(b"settings", text)
 
     def call(self, function: types.FunctionType, args: Any, named: dict[str, Any]) -> None:
         """All that the call depends on. Raises NotHashed."""
@@ -89,6 +91,7 @@ class Content(Values):
             return
         self._seen[id(value)] = len(self._seen)
         self._held.append(value)
+        self.guards.met(value)
         self._depth += 1
         try:
             self._compound(value, kind, what or kind.__qualname__)
@@ -102,8 +105,10 @@ class Content(Values):
             self._mapping(value, kind, what)
         elif kind in (set, frozenset):
             self._note(b"set" if kind is set else b"frozen", len(value))
+            self.guards.sequence(value)
+            label = f"an item of {what}"
             for item in value:  # in the order that code would see
-                self.value(item, f"an item of {what}")
+                self.value(item, label)
         elif issubclass(kind, type):
             self._class(value)
         elif isinstance(value, types.ModuleType):
@@ -118,6 +123,7 @@ class Content(Values):
         elif kind is Replaced:
             self.value(value.real, what)
         elif kind is LRU:
+            self.guards.slot(vars(value), "__wrapped__", value.__wrapped__)
             self.value(value.__wrapped__, what)
         elif kind is functools.partial:
             for part in (value.func, value.args, value.keywords):
@@ -128,6 +134,7 @@ class Content(Values):
             for part in (value.fget, value.fset, value.fdel):
                 self.value(part, what)
         elif kind.__name__ == "cython_function_or_method":  # each module has a type of its own
+            self.guards.fails("a function of Cython")
             self.library(b"cython", value.__module__, value.__qualname__)
         elif kind is types.BuiltinFunctionType or kind is np.ufunc:
             self._builtin(value, what)
@@ -135,28 +142,39 @@ class Content(Values):
             self._instance(value, kind, what)
 
     def _items(self, value: Any, kind: type, what: str) -> None:
+        self.guards.sequence(value)
         known = self._memo.text_list(value) if self._memo and self._lasting else None
         if known is not None:
             self._note(b"texts")
             self.data(known)
             return
         self._note(b"list" if kind is list else b"tuple", len(value))
-        if len(value) <= _FEW:
+        if len(value) <= FEW:
             for item in value:
                 self.path(item)
+        label = f"an item of {what}"
         for item in value:
-            self.value(item, f"an item of {what}")
+            self.value(item, label)
 
     def _mapping(self, value: Any, kind: type, what: str) -> None:
+        self.guards.mapping(value)
+        self._pairs(value, kind, what)
+
+    def _pairs(self, value: Any, kind: type, what: str) -> None:
         self._note(b"dict" if kind is dict else b"ordered", len(value))
+        label = f"a key of {what}"
         for key, item in value.items():
-            self.value(key, f"a key of {what}")
-            self.value(item, f"{what}[{key!r}]" if type(key) in (str, int) else what)
+            self.value(key, label)
+            if type(item) in ADD or type(key) not in (str, int):
+                self.value(item, what)
+            else:
+                self.value(item, f"{what}[{key!r}]")
 
     # Code.
 
     def _function(self, function: types.FunctionType, given: dict[str, Any] | None) -> None:
         """`given`: the call's arguments; None: it is not called here, or with something unknown."""
+        self.guards.function(function)
         function = original_of(function)
         code = function.__code__
         if given is None and not is_own_code(code):
@@ -193,6 +211,7 @@ class Content(Values):
 
     def _import(self, imported: str, name: str) -> None:
         module = sys.modules.get(imported)
+        self.guards.slot(sys.modules, imported, module)
         if module is None:
             raise NotYet(f"{name} imports {imported}, which is not loaded yet")
         if is_own_module(module) and getattr(module, "__file__", None) is not None:
@@ -207,9 +226,11 @@ class Content(Values):
         for read in reads:
             if read.root == GLOBAL:
                 value = function.__globals__.get(read.name, _MISSING)
+                self.guards.slot(function.__globals__, read.name, value)
                 if value is _MISSING:  # Python's own, or not there yet
                     self.text(b"builtin", read.name)
                     value = vars(builtins).get(read.name, _MISSING)
+                    self.guards.slot(vars(builtins), read.name, value)
                     if value is _MISSING or is_pythons(value):
                         continue
             elif read.root == CELL:
@@ -242,6 +263,7 @@ class Content(Values):
             (kind, name), *rest = steps
             if isinstance(value, types.ModuleType):
                 found = namespace(value).get(name, _MISSING)
+                self.guards.slot(namespace(value), name, found)
                 if found is _MISSING or kind != ATTRIBUTE:
                     if is_own_module(value):
                         raise NotHashed(f"{what} is not there")
@@ -254,7 +276,9 @@ class Content(Values):
                 if not has_attributes(value):
                     break
                 held = object.__getattribute__(value, "__dict__")
-                of_class = _in_class(type(value), name)
+                of_class = in_class(type(value), name)
+                self.guards.attribute(value, name, held.get(name, _MISSING))
+                self.guards.in_class(type(value), name)
                 if isinstance(of_class, property | types.FunctionType | classmethod):
                     if name not in held:
                         self._method(value, of_class)
@@ -265,7 +289,9 @@ class Content(Values):
                 if found is _MISSING:
                     break
             else:
-                found = _item(value, given.get(name, _MISSING) if kind == ITEM_AT else name)
+                found = item_of(value, given.get(name, _MISSING) if kind == ITEM_AT else name)
+                if kind != ITEM_AT:
+                    self.guards.item(value, name, found)
                 if found is _MISSING:
                     break
             value, steps = found, tuple(rest)
@@ -279,21 +305,18 @@ class Content(Values):
         elif isinstance(of_class, classmethod):
             function, owner = of_class.__func__, type(owner)
         mark = id(function), id(owner)
-        if mark in self._methods:
+        if mark in self._methods_seen:
             return
-        self._methods.add(mark)
+        self._methods_seen.add(mark)
         if not isinstance(function, types.FunctionType):
             self.value(function)
             return
+        self.guards.met(of_class)
         code = original_of(function).__code__
         first = parameters(code)[:1]
         if not is_own_code(code):
             self.value(owner, type(owner).__qualname__)
         self._function(function, {first[0]: owner} if first else None)
-
-    @functools.cached_property
-    def _methods(self) -> set[tuple[int, int]]:
-        return set()
 
     def _class(self, cls: type) -> None:
         if not is_own_class(cls):
@@ -308,6 +331,7 @@ class Content(Values):
             self._in_class = before
 
     def _in_own_class(self, cls: type) -> None:
+        self.guards.whole_class(cls, _OF_CLASSES)
         for base in cls.__bases__:
             self.value(base, cls.__qualname__)
         for name, held in list(vars(cls).items()):
@@ -330,52 +354,9 @@ class Content(Values):
             raise NotHashed(f"{what} is a random generator")
         if not has_attributes(value):
             raise NotHashed(f"{what} is of {kind.__module__}.{kind.__qualname__}")
+        self.guards.instance(value)
         self.value(kind)
-        self._mapping(object.__getattribute__(value, "__dict__"), dict, what)
-
-
-def has_attributes(value: Any) -> bool:
-    """Whether an object is what its `__dict__` holds, and looks attributes up as objects do."""
-    kind: Any = type(value)
-    if kind in ADD or not is_simple(kind) or issubclass(kind, type):
-        return False
-    if kind.__getattribute__ is not object.__getattribute__:
-        return False
-    try:
-        if type(object.__getattribute__(value, "__dict__")) is not dict:
-            return False
-    except AttributeError:
-        return False
-    return all(base is object or base.__flags__ & (1 << 9) for base in kind.__mro__)
-
-
-def _in_class(kind: type, name: str) -> Any:
-    """An attribute of a class as it is stored."""
-    for base in kind.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
-    return _MISSING
-
-
-def _item(value: Any, key: Any) -> Any:
-    try:
-        if type(value) in (list, tuple) and type(key) is int:
-            return value[key]
-        if type(value) is dict and type(key) in (int, str):
-            return value.get(key, _MISSING)
-        if type(value) is np.ndarray and type(key) is int and not value.dtype.hasobject:
-            return value[key]
-    except IndexError:
-        pass
-    return _MISSING
-
-
-def original_of(function: types.FunctionType) -> types.FunctionType:
-    """As it is without a lane."""
-    if vars(function).get(ORIGINAL) is False:
-        original: types.FunctionType = vars(function)["__wrapped__"]
-        return original
-    return function
+        self._pairs(object.__getattribute__(value, "__dict__"), dict, what)
 
 
 def _spelled(read: Read) -> str:

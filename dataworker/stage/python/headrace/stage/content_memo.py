@@ -6,11 +6,11 @@ import operator
 import struct
 from typing import Any
 
-import numpy as np
+from .leaf_memory import place_of, same_memory
 
 _LEAST, _MOST = 16 << 10, 64 << 20  # bytes of an array
 _ROOM = 128 << 20
-_LEAST_ITEMS, _MOST_LISTS = 64, 256
+LEAST_ITEMS, _MOST_LISTS = 64, 256
 _CODEC = "utf-8", "backslashreplace"
 _FIXED = frozenset((str, int, float, bool, bytes, type(None)))
 
@@ -25,9 +25,10 @@ class Memo:
         """Of the bytes of an array, uint8; None: it is too small or too large."""
         if not _LEAST <= flat.nbytes <= _MOST:
             return None
-        place = flat.ctypes.data, flat.nbytes
+        begin = place_of(flat)
+        place = begin, flat.nbytes
         known = self._arrays.get(place)
-        if known is not None and np.array_equal(known[0], flat):
+        if known is not None and same_memory(place_of(known[0]), begin, flat.nbytes):
             return known[1]
         digest = hashlib.blake2b(flat, digest_size=32).digest()
         if known is None:
@@ -40,7 +41,7 @@ class Memo:
 
     def text_list(self, value: Any) -> bytes | None:
         """Of a long list or tuple of texts and numbers; None: it is none."""
-        if len(value) < _LEAST_ITEMS or not set(map(type, value)) <= _FIXED:
+        if len(value) < LEAST_ITEMS or not set(map(type, value)) <= _FIXED:
             return None
         known = self._lists.get(id(value))
         # The same objects: equal ones may be 0 and False.

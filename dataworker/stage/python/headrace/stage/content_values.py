@@ -1,6 +1,5 @@
 """The content of values, for content.py: numbers, text, arrays, tensors, pictures, names of libraries."""
 
-import ctypes
 import enum
 import functools
 import hashlib
@@ -17,6 +16,7 @@ import numpy as np
 from ..declared import ORIGINAL as ORIGINAL
 from ..process.modules import namespace
 from .content_memo import Memo
+from .leaf_memory import memory_at as memory_at
 
 _MOST_PATHS = 64
 _SHORT = 64  # characters
@@ -43,6 +43,7 @@ class Values:
     def __init__(self, memo: Memo | None = None) -> None:
         """`memo`: of values that last; None: all are hashed."""
         self._hash = hashlib.blake2b(digest_size=32)
+        self.data: Any = self._hash.update
         self._seen: dict[int, int] = {}
         self._held: list[Any] = []  # so that no id() is given twice
         self._memo = memo
@@ -67,23 +68,20 @@ class Values:
 
     def library(self, tag: bytes, module: str, name: str) -> None:
         """A function or class of a library, by its name."""
-        self._hash.update(_library_bytes(tag, module, name))
+        self.data(_library_bytes(tag, module, name))
         if (module or "").startswith(_MAPPERS):
             self.maps = f"{module}.{name}"
 
     def _note(self, tag: bytes, *numbers: int) -> None:
-        self._hash.update(tag + b"%d:" % len(numbers) + struct.pack(f"<{len(numbers)}q", *numbers))
+        self.data(tag + b"%d:" % len(numbers) + struct.pack(f"<{len(numbers)}q", *numbers))
 
     def text(self, tag: bytes, text: str) -> None:
         if len(text) < _SHORT:
-            self._hash.update(_text_bytes(tag, text))
+            self.data(_text_bytes(tag, text))
             return
         data = text.encode("utf-8", "surrogatepass")
         self._note(tag, len(data))
-        self._hash.update(data)
-
-    def data(self, data: Any) -> None:
-        self._hash.update(data)
+        self.data(data)
 
     # Objects.
 
@@ -184,14 +182,6 @@ def _library_bytes(tag: bytes, module: str, name: str) -> bytes:
     return _text_bytes(tag, f"{version_of(module)} {name}")
 
 
-def memory_at(place: int, size: int) -> Any:
-    """As an array of uint8. tensor.numpy() would mark the tensor's memory as one that can't grow."""
-    if not size:
-        return np.empty(0, np.uint8)
-    memory: Any = (ctypes.c_uint8 * size).from_address(place)
-    return np.frombuffer(memory, np.uint8)
-
-
 _numpy: Any = np
 _bounds = getattr(_numpy.lib, "array_utils", _numpy).byte_bounds  # its place before NumPy 2
 
@@ -253,7 +243,12 @@ def _none(content: Values, value: Any) -> None:
 
 
 def _whole(content: Values, value: Any) -> None:
-    content.text(b"bool" if type(value) is bool else b"int", str(int(value)))
+    content.data(_whole_bytes(value))
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _whole_bytes(value: int) -> bytes:
+    return _text_bytes(b"bool" if type(value) is bool else b"int", str(int(value)))
 
 
 def _number(content: Values, value: Any) -> None:
@@ -264,7 +259,10 @@ def _number(content: Values, value: Any) -> None:
 
 
 def _string(content: Values, value: Any) -> None:
-    content.text(b"str", value)
+    if len(value) < _SHORT:
+        content.data(_text_bytes(b"str", value))
+    else:
+        content.text(b"str", value)
 
 
 def _raw(content: Values, value: Any) -> None:

@@ -13,52 +13,49 @@ nothing is told of it unless a difference is seen; and most candidates are given
 Why so: docs/adr/0093-found-functions.md.
 """
 
-import locale
 import os
 import re
 import sys
 import threading
 import time
 import types
-import warnings
 from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
 
 from .. import declared
-from . import call_board, found_rules, leaves
+from . import call_board, found_rules, leaves, process_part
 from .cached_calls import (
     CachedCall,
     NeverCall,
     begin,
-    content_of_reads,
     evidence,
     found_entry,
     is_lanes_thread,
     key_of,
     meet,
+    memo,
     owns,
 )
-from .call_board import AGAIN, HITS, KEPT, NAMED, TRIAL_NS, TRIALS
+from .call_board import AGAIN, EVIDENCE_NS, HITS, KEPT, NAMED, NAMES_NS, TRIAL_NS, TRIALS
 from .call_trace import CallTrace
 from .content import Content
 from .content_values import ORIGINAL
-from .found_rules import Gain, Trial, Watched
+from .fixed_part import part_of
+from .found_rules import Gain, Parts, Trial, Watched
 from .found_search import find
-from .kept_results import Entry, NotPacked, Packed, settle
+from .kept_results import Entry, NotPacked, Packed, copying, settle
 from .proven_content import ProvenContent
-from .served_code import put
+from .served_code import as_it_is, put
 from .witness import Witness, differ, generators
 
 _FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cached_calls.py")
 
 
 class FoundContent(ProvenContent):
-    def process(self) -> None:
-        self.text(b"folder", os.getcwd())
-        self.text(b"locale", locale.setlocale(locale.LC_ALL))
-        self.text(b"warnings", repr(warnings.filters))
-        if (torch := sys.modules.get("torch")) is not None:  # sums depend on it
-            self.text(b"threads", str(torch.get_num_threads()))
+    def process(self, libraries: frozenset[str] | None) -> None:
+        self.folder = os.getcwd()
+        digest, self.libraries = process_part.digest(self.folder, libraries)
+        self.data(digest)
 
 
 class FoundCall(CachedCall):
@@ -70,19 +67,20 @@ class FoundCall(CachedCall):
         self, function: types.FunctionType, found: call_board.Found, board: call_board.Board
     ) -> None:
         super().__init__(function, found.number, board)
-        self._function = function
         self._known = list(found.known)
         self._iteration = -1
         self._trial = Trial()
         tried = board.count(self._number, TRIALS)
         if tried:
             self._trial.know(board.count(self._number, TRIAL_NS) / tried * 1e-9)
-        self._watched, self._gain = Watched(), Gain()
+        self._watched, self._gain, self._parts = Watched(), Gain(), Parts()
         self._comes_again = False
         self._changes_seen = 0
         self._within = False
+        self._kept_in = 0.0  # seconds that it took to keep the latest result
 
     def __call__(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        as_it_is(self.of(), self.raw)
         if getattr(evidence, "on", False):
             return self.raw(*args, **named)
         kept = leaves.active()
@@ -137,6 +135,7 @@ class FoundCall(CachedCall):
             return self.raw(*args, **named)
         if entry is not None:
             return self._found(entry, content, began, args, named)
+        self._counts(NAMES_NS, looked)
         assert isinstance(content, ProvenContent)
         name = int.from_bytes(content.digest()[:8], "little") or 1
         self._comes_again = self._board.meets(self._number, name) or self._comes_again
@@ -149,12 +148,14 @@ class FoundCall(CachedCall):
         return self._watch(kept, content, args, named)
 
     def _tried(self, args: Any, named: Any) -> Any:
+        looked = time.thread_time()
         before = generators() if self._trial.is_long else None
         began = time.thread_time()
         try:
             return self.raw(*args, **named)
         finally:
-            self._trial.note(time.thread_time() - began)
+            ended = time.thread_time()
+            self._trial.note(ended - began)
             if before is not None and differ(before, generators()):
                 self._give_up("it draws random numbers")
             elif self._trial.is_over:
@@ -163,6 +164,7 @@ class FoundCall(CachedCall):
                 self._board.add(self._number, TRIAL_NS, int(seconds * 1e9))
                 if why := found_rules.is_too_short(seconds):
                     self._give_up(why)
+            self._counts(EVIDENCE_NS, began - looked + time.thread_time() - ended)
 
     def _begin(self, kept: leaves.Leaves) -> None:
         """An iteration."""
@@ -180,10 +182,12 @@ class FoundCall(CachedCall):
         """What the function returns or raises; keeps it, if nothing speaks against it."""
         began = time.thread_time()
         seen, trace = Witness(content.paths), CallTrace(content)
+        self._kept_in = 0.0
         try:
             return self._make_watched(kept, content, seen, trace, args, named)
         finally:
             spent = time.thread_time() - began - seen.seconds
+            self._counts(EVIDENCE_NS, spent + trace.seconds - self._kept_in)
             self._watched.watched(self._watched.looking + spent + trace.seconds)
             if not kept.is_first and self._watched.costs_too_much(self._trial.seconds):
                 self._give_up("to watch its calls takes as long as to make them")
@@ -199,7 +203,7 @@ class FoundCall(CachedCall):
     ) -> Any:
         evidence.on = True
         kept.rests = self._gain.is_sure
-        traced = self._watched.traces()
+        traced, parts = self._watched.traces(), kept.parts
         with ExitStack() as after:
             after.callback(setattr, kept, "rests", False)
             after.callback(setattr, evidence, "on", False)
@@ -210,6 +214,7 @@ class FoundCall(CachedCall):
                 else:
                     value = self.raw(*args, **named)
                 settle(value)
+        parts = kept.parts - parts
         if seen.loads:
             return value  # the next call says what it does without that
         if why := seen.deed or trace.problem:
@@ -225,18 +230,32 @@ class FoundCall(CachedCall):
         if content.maps and not any(seen.files.values()):
             why = f"{content.maps} reads files that are not seen"
         if not why:
+            began = time.thread_time()
             try:
                 packed = Packed(value, content.atoms)
                 if meet(packed.memory, content.memory):
                     raise NotPacked("it is a part of an argument, or of what the code reads")
-                self._keep_found(kept, content, seen, packed, traced)
+                if self._pays(min(seen.seconds, self._trial.seconds), parts, packed.size):
+                    self._keep_found(kept, content, seen, packed, traced)
                 return value
             except NotPacked as error:
                 why = f"its result is not kept: {error}"
             except Exception as error:  # of a result that is unlike all others
                 why = f"its result is not kept: {type(error).__name__}: {error}"
+            finally:
+                self._kept_in = time.thread_time() - began
         self._unfit(why)
         return value
+
+    def _pays(self, seconds: float, parts: float, size: int) -> bool:
+        """Whether a hit is likely to, beside leaves of these `parts` of the call."""
+        if parts == 0:
+            return True
+        hit = self._watched.looking + size * copying()
+        if self._parts.is_poor(seconds, parts, hit):
+            self._give_up("to find its results takes as long as to make them again from leaves")
+            return False
+        return True
 
     def _keep_found(
         self,
@@ -300,16 +319,16 @@ class FoundCall(CachedCall):
 
     def _give_back(self) -> None:
         """The function has its own code from now on."""
-        function = self._function
-        if vars(function).get(ORIGINAL) is False:
+        function = self.of()
+        if function is not None and vars(function).get(ORIGINAL) is False:
             function.__code__ = self.raw.__code__
-            del function.__wrapped__  # type: ignore[attr-defined]
+            del function.__wrapped__
             delattr(function, ORIGINAL)
 
 
 def prepare(dataset: Any) -> None:
     """In a process that forks lanes, once an iteration. Runs no code of the program's."""
-    board = call_board.prepare()
+    board, folder = call_board.prepare(), os.getcwd()
     for candidate in find([dataset]):
         found = call_board.found_of(candidate.function)
         if found is None:
@@ -320,7 +339,7 @@ def prepare(dataset: Any) -> None:
         elif not board.is_over(found.number):  # its forks find what was looked at
             with suppress(Exception):  # as the calls will tell
                 owner = dataset if owns(type(dataset), candidate.function) else None
-                content_of_reads(candidate.function, owner, FoundContent)
+                part_of(FoundContent, memo, candidate.function, owner, folder, at_once=True)
 
 
 def enable(lane: int) -> None:

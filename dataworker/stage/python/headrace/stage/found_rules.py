@@ -106,11 +106,26 @@ class Watched:
         return self._poor >= _UNFIT
 
 
+class Parts:
+    """Whether hits of a function pay beside leaves, decided before there are any."""
+
+    _SURE = 2  # calls in a row
+
+    def __init__(self) -> None:
+        self._poor = 0
+
+    def is_poor(self, seconds: float, parts: float, hit: float) -> bool:
+        """A call was made, in `seconds`; `parts` of it are worth a leaf each, and a hit would take `hit`."""
+        poor = parts > 0 and hit > Gain.POOR * (seconds - parts)
+        self._poor = self._poor + 1 if poor else 0
+        return self._poor >= self._SURE
+
+
 class Gain:
     """What hits take in a lane, and what it takes to make the same: with leaves, as it would be without."""
 
     _FOUND, _MADE = 4, 3  # so many say it
-    _POOR, _SURE = 0.7, 0.5  # hits take this part of the time
+    POOR, _SURE = 0.7, 0.5  # hits take this part of the time
 
     def __init__(self) -> None:
         self._found: list[float] = []
@@ -131,7 +146,7 @@ class Gain:
     @property
     def is_poor(self) -> bool:
         part = self._part
-        return part is not None and part > self._POOR
+        return part is not None and part > self.POOR
 
     @property
     def is_sure(self) -> bool:

@@ -6,8 +6,11 @@ signs of zeros and payloads of NaN, strides, owners of memory. What is more than
 NotPacked.
 """
 
+import functools
 import marshal
+import mmap
 import sys
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -25,6 +28,7 @@ _OF_PICTURES = frozenset(
 )  # fmt: skip
 _MOST_DEPTH = 50
 _FEW = 64
+_PROBE = 512 << 10  # bytes
 # The base of a view may be so many times its size.
 _MOST_OF_BASE = 4
 
@@ -317,6 +321,19 @@ class Entry:
         made = Image.frombytes(mode, size, bytes(self._buffers[number]))
         made.info = self._made(info)
         return made
+
+
+@functools.cache
+def copying() -> float:
+    """Seconds a byte that it takes to copy a large result into memory of its own, in this process. A batch holds
+    several at a time, so their memory is new, and the kernel makes it page by page."""
+    source, times = np.zeros(_PROBE, np.uint8), []
+    for _ in range(3):
+        memory = np.frombuffer(mmap.mmap(-1, _PROBE), np.uint8)
+        began = time.thread_time()
+        memory[:] = source
+        times.append(time.thread_time() - began)
+    return sorted(times)[1] / _PROBE
 
 
 def _is_always_the_same(value: Any) -> bool:

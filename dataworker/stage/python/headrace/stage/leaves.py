@@ -60,6 +60,9 @@ class Leaves:
         self.active = False  # its worker keeps leaves
         self.iteration = 0  # of this process
         self.rests = False  # what is made now is a part of a result that is kept itself
+        self.parts = (
+            0.0  # seconds of what was made until now and is worth keeping, or would be later
+        )
 
     def begin(self, again: bool = False) -> None:
         """A batch is about to be made. `again`: the first of another iteration."""
@@ -130,6 +133,11 @@ class Leaves:
 
     def keeps(self, seconds: float, size: int) -> bool:
         """Whether an entry that took so long is to be offered."""
+        if leaf_cost.is_worth(seconds, size, first=False):
+            self.parts += seconds
+        return self._takes(seconds, size)
+
+    def _takes(self, seconds: float, size: int) -> bool:
         return (
             self._keeps
             and self._room > size
@@ -170,7 +178,7 @@ class Leaves:
         was read; `began_ns`: when that began. A file that was changed within a step of the clock before it may
         change again without a sign, and is not kept."""
         size = sum(map(len, parts))
-        if began_ns - ctime_ns < STEP_NS or not self.keeps(seconds, size):
+        if began_ns - ctime_ns < STEP_NS or not self._takes(seconds, size):
             return
         with self._lock, suppress(OSError):
             if key in self._offered:

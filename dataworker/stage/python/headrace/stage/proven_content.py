@@ -5,22 +5,29 @@ So the name of a call and the proof are one walk: what is not walked is not cove
 ends it.
 """
 
-import builtins
-import functools
+import marshal
 import types
+from pathlib import PosixPath
 from typing import Any
 
-from ..declared import NEVER
-from ..process.modules import namespace
-from . import code_reads, known_calls
-from .code_reads import ATTRIBUTE, GLOBAL, Read
-from .content import MARKS, Content, original_of
-from .content_kinds import is_library, is_pythons
-from .content_values import Refused, Values, code_digest
-from .reach_parts import LRU, is_own_code, is_own_module
+import numpy as np
 
-_ATOMS = frozenset((int, float, complex, str, bytes))
+from ..declared import NEVER
+from . import fixed_part, known_calls
+from .code_facts import ATOMS, Facts, facts_of
+from .code_reads import LATER, Read, bound, returns_later
+from .content import FEW, MARKS, Content, original_of
+from .content_kinds import MISSING, has_attributes
+from .content_memo import LEAST_ITEMS
+from .content_values import ADD, NotHashed, Refused
+from .fixed_part import FixedPart
+from .reach_parts import LRU, is_own_code
+
+_NO_CODE = (lambda: None).__code__
+_UNCHANGING = (np.generic, PosixPath, slice, range)
 _MOST_ATOMS = 4096
+_FLAT = ATOMS | {bool, type(None)}
+_VERSION = 2  # of marshal: exact floats, and no references between what is equal
 
 
 class ProvenContent(Content):
@@ -36,9 +43,13 @@ class ProvenContent(Content):
         self._foreign = False  # that function is a library's: a trace tells what it calls
 
     def value(self, value: Any, what: str = "") -> None:
-        if type(value) in _ATOMS and len(self.atoms) < _MOST_ATOMS:
+        kind = type(value)
+        if kind in ATOMS and len(self.atoms) < _MOST_ATOMS:
             self.atoms.append(value)
-        super().value(value, what)
+        if (add := ADD.get(kind)) is not None:
+            add(self, value)
+        else:
+            super().value(value, what)
 
     def library(self, tag: bytes, module: str, name: str) -> None:
         self._check(known_calls.refuses(module or "", name))
@@ -69,16 +80,103 @@ class ProvenContent(Content):
         self._check(known_calls.refuses(imported, ""))
         super()._import(imported, name)
 
+    def _items(self, value: Any, kind: type, what: str) -> None:
+        if not _is_flat(value) or (self._lasting and len(value) >= LEAST_ITEMS):
+            super()._items(value, kind, what)
+            return
+        self.guards.sequence(value)
+        if len(value) <= FEW:
+            for item in value:
+                self.path(item)
+        self._flat(value, value)
+
+    def _pairs(self, value: Any, kind: type, what: str) -> None:
+        if kind is not dict or not _is_flat(value) or not _is_flat(value.values()):
+            super()._pairs(value, kind, what)
+            return
+        self._flat(value, [*value, *value.values()])
+
+    def _flat(self, value: Any, atoms: Any) -> None:
+        """Of numbers and texts alone: all at once."""
+        self.data(b"flat")
+        self.data(marshal.dumps(value, _VERSION))
+        if (room := _MOST_ATOMS - len(self.atoms)) > 0:
+            self.atoms += atoms if len(atoms) <= room else atoms[:room]
+
+    def _of_library(self, value: Any, kind: type, what: str) -> bool:
+        known = super()._of_library(value, kind, what)
+        if known and self.guards.active and not _never_changes(value, kind):
+            self.guards.leaf(value)
+        return known
+
+    # One call.
+
+    def call(self, function: types.FunctionType, args: Any, named: dict[str, Any]) -> None:
+        code = function.__code__
+        if returns_later(code):
+            raise NotHashed(LATER)
+        given = bound(code, args, named)
+        known = facts_of(code)
+        owner = given.get(known.first)
+        if not has_attributes(owner):
+            owner = None
+        part = fixed_part.part_of(type(self), self._memo, function, owner, self.folder)
+        self._take(part)
+        self._walked, self._foreign, self._lasting = known.codes, not known.own, True
+        self._reads(function, part.varying, given, function.__qualname__)
+
+    def _take(self, part: FixedPart) -> None:
+        """Begins with what does not depend on the arguments."""
+        self.data(part.digest)
+        self.part = part  # its walk's objects live as long
+        self._seen, self._methods_seen = part.seen.copy(), part.methods.copy()
+        self.atoms, self.codes, self.unclean = part.atoms.copy(), part.codes, part.unclean.copy()
+        self.paths, self.memory, self.maps = part.paths.copy(), part.memory.copy(), part.maps
+        if part.varying:
+            self.codes = self.codes.copy()
+
+    def fixed(self, function: types.FunctionType, owner: Any) -> None:
+        """What all calls depend on, and those with this first argument; None: it is of no account. `varying` are
+        the reads that are left. Raises NotHashed."""
+        self._lasting, self._splits = True, True
+        known = facts_of(function.__code__)
+        self.guards.function(function)
+        self._own_function(function, {} if owner is None else {known.first: owner}, known)
+
+    def leaf(self, value: Any) -> None:
+        """A value alone, that lasts."""
+        self._lasting = True
+        self.value(value)
+
+    def marks(self) -> dict[int, int]:
+        """What was met, by id()."""
+        return self._seen
+
+    @property
+    def methods(self) -> set[tuple[int, int]]:
+        return self._methods_seen
+
+    _splits = False  # the function that is walked next is the one that is called
+    varying: tuple[Read, ...] = ()
+    folder = ""  # paths are of this one
+    part: FixedPart | None = None
+
     def _function(self, function: types.FunctionType, given: dict[str, Any] | None) -> None:
+        self.guards.function(function)
         function = original_of(function)
         code = function.__code__
         known = facts_of(code)
         if given is None and not known.own:
             super()._function(function, given)
-            return
-        if given is None and id(code) in self._seen and function.__closure__ is None:
+        elif given is None and id(code) in self._seen and function.__closure__ is None:
             self._note(b"code again", self._seen[id(code)])
-            return
+        else:
+            self._own_function(function, given, known)
+
+    def _own_function(
+        self, function: types.FunctionType, given: dict[str, Any] | None, known: Facts
+    ) -> None:
+        code = function.__code__
         self._seen.setdefault(id(code), len(self._seen))
         why = "it is never_cached" if NEVER in vars(function) else known.why
         if why and not self._in_class:
@@ -105,123 +203,34 @@ class ProvenContent(Content):
                 self.value(held, f"{name}.{attribute}")
         for imported in known.reads.imports:
             self._import(imported, name)
-        self._reads(function, known.rest_of(function, self), given, name)
+        reads = known.rest_of(function, self)
+        if self._splits:
+            self._splits = False
+            first = known.first if given else ""
+            self.varying = tuple(read for read in reads if fixed_part.varies(read, first))
+            reads = tuple(read for read in reads if not fixed_part.varies(read, first))
+        self._reads(function, reads, given, name)
         for builtin in known.reads.builtins:
+            if self.guards.active:
+                self.guards.slot(
+                    function.__globals__, builtin, function.__globals__.get(builtin, MISSING)
+                )
             if builtin not in function.__globals__ and not self._in_class:
                 raise Refused(f"{name} calls {builtin}()")
 
 
-_NO_CODE = (lambda: None).__code__
-_PLAIN_BUILTINS = vars(builtins)
+def _never_changes(value: Any, kind: type) -> bool:
+    if kind is np.void:
+        return False
+    if isinstance(value, np.dtype):
+        return value.fields is None
+    return (
+        issubclass(kind, _UNCHANGING) or kind.__module__ == "torch" and kind.__name__ in _OF_TORCH
+    )
 
 
-class Facts:
-    """Of one code object of a function, that never change; and what its names stood for when somebody looked."""
-
-    def __init__(self, code: types.CodeType) -> None:
-        self.code = code  # so that its id() is not given twice
-        self.own = is_own_code(code)
-        self.reads = code_reads.reads_of(code)
-        self.why = (known_calls.refuses_names(code) if self.own else "") or self.reads.refused
-        inner = inner_codes(code)
-        self.codes = frozenset(id(one) for one, _ in inner)
-        self.atoms = tuple(atom for _, atoms in inner for atom in atoms)
-        self.digest = code_digest(code)
-        # Of each namespace: reads whose values are functions, classes and modules of libraries, or Python's own.
-        self._stable: dict[
-            int, tuple[list[tuple[Any, str, Any]], bytes, tuple[Read, ...], str]
-        ] = {}
-
-    def rest_of(self, function: types.FunctionType, content: ProvenContent) -> tuple[Read, ...]:
-        """The reads that have to be looked at. The others are as they were, and are added to the content."""
-        variables = function.__globals__
-        known = self._stable.get(id(variables))
-        if known is None or not _hold(known[0]):
-            known = self._stable[id(variables)] = self._look(function)
-        _, digest, rest, maps = known
-        content.data(digest)
-        content.maps = content.maps or maps
-        return rest
-
-    def _look(
-        self, function: types.FunctionType
-    ) -> tuple[list[tuple[Any, str, Any]], bytes, tuple[Read, ...], str]:
-        guards: list[tuple[Any, str, Any]] = [
-            ({"": function.__globals__}, "", function.__globals__)
-        ]
-        rest, stable = [], Values()
-        for read in self.reads.reads:
-            found = _library_read(function.__globals__, read) if read.root == GLOBAL else None
-            if found is None or known_calls.refuses(found[1], found[2]):
-                rest.append(read)
-            else:
-                guards += found[0]
-                stable.library(b"of library", found[1], found[2])
-        return guards, stable.digest(), tuple(rest), stable.maps
+_OF_TORCH = ("dtype", "device", "layout", "Size")
 
 
-def _hold(guards: list[tuple[Any, str, Any]]) -> bool:
-    return all(space.get(name, _MISSING) is value for space, name, value in guards)
-
-
-_MISSING: Any = object()
-
-
-def _library_read(variables: Any, read: Read) -> tuple[list[tuple[Any, str, Any]], str, str] | None:
-    """What makes sure that the read is of a library's function or class by its name there: module and name."""
-    value = variables.get(read.name, _MISSING)
-    guards = [(variables, read.name, value)]
-    if value is _MISSING:
-        value = _PLAIN_BUILTINS.get(read.name, _MISSING)
-        if value is _MISSING or not is_pythons(value) or read.name in ("id", "hash"):
-            return None
-        return [*guards, (_PLAIN_BUILTINS, read.name, value)], "builtins", read.name
-    for number, (kind, name) in enumerate(read.steps):
-        if kind != ATTRIBUTE or not isinstance(value, types.ModuleType) or is_own_module(value):
-            return None
-        space, module = namespace(value), value.__name__
-        value = space.get(name, _MISSING)
-        if value is _MISSING or not is_library(value):
-            return None
-        guards.append((space, name, value))
-        if not isinstance(value, types.ModuleType):
-            # What follows is an attribute of a library's function or class.
-            return (
-                (guards, module, name) if number == len(read.steps) - 1 or callable(value) else None
-            )
-    return None
-
-
-_facts: dict[int, Facts] = {}
-_MOST_FACTS = 4096
-
-
-def facts_of(code: types.CodeType) -> Facts:
-    known = _facts.get(id(code))
-    if known is None:
-        if len(_facts) >= _MOST_FACTS:
-            _facts.clear()
-        known = _facts[id(code)] = Facts(code)
-    return known
-
-
-@functools.lru_cache(maxsize=1024)
-def inner_codes(code: types.CodeType) -> tuple[tuple[types.CodeType, tuple[Any, ...]], ...]:
-    """A function's code and those inside of it, each with its constants that are objects of their own."""
-    found: list[tuple[types.CodeType, tuple[Any, ...]]] = []
-    atoms: list[Any] = []
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found += inner_codes(constant)
-        else:
-            _gather(constant, atoms)
-    return ((code, tuple(atoms)), *found)
-
-
-def _gather(constant: Any, atoms: list[Any]) -> None:
-    if type(constant) in _ATOMS:
-        atoms.append(constant)
-    elif type(constant) is tuple:
-        atoms.append(constant)
-        for one in constant:
-            _gather(one, atoms)
+def _is_flat(values: Any) -> bool:
+    return bool(values) and _FLAT.issuperset(map(type, values))

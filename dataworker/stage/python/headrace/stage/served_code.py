@@ -2,9 +2,19 @@
 
 import os
 import types
+import weakref
 from typing import Any
 
+from ..declared import CACHED
+from .content_kinds import MISSING
 from .content_values import ORIGINAL
+
+UNREAD = (
+    ORIGINAL,
+    CACHED,
+    "__headrace_pure__",
+    "__annotations__",
+)  # of functions: nobody looks at these
 
 
 def put(function: types.FunctionType, server: Any, file: str = "") -> None:
@@ -28,12 +38,23 @@ def put(function: types.FunctionType, server: Any, file: str = "") -> None:
     if hasattr(code, "co_qualname"):
         named["co_qualname"] = code.co_qualname
     constants = tuple(server if one == _MARK else one for one in inner.co_consts)
+    server.of = weakref.ref(function)  # which would not end with its last user otherwise
     function.__wrapped__ = server.raw  # type: ignore[attr-defined]  # what inspect.signature() asks
     setattr(function, ORIGINAL, False)
     function.__code__ = inner.replace(co_consts=constants, **named)
 
 
 _MARK = "headrace serves this call"
+
+
+def as_it_is(function: types.FunctionType | None, raw: types.FunctionType) -> types.FunctionType:
+    """`raw`, which has the code of a function that is served, with the defaults that the function has now."""
+    if function is not None and (
+        function.__defaults__ is not raw.__defaults__
+        or function.__kwdefaults__ is not raw.__kwdefaults__
+    ):
+        raw.__defaults__, raw.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return raw
 
 
 def copy_of(function: types.FunctionType) -> types.FunctionType:
@@ -53,3 +74,30 @@ def name_of(function: types.FunctionType) -> str:
     """As people find it."""
     code = function.__code__
     return f"{function.__qualname__} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+def original_of(function: types.FunctionType) -> types.FunctionType:
+    """As it is without a lane."""
+    own = vars(function)
+    return as_it_is(function, own["__wrapped__"]) if own.get(ORIGINAL) is False else function
+
+
+def of_cell(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def function_now(function: Any) -> tuple[Any, ...]:
+    """What compares with ==."""
+    own = vars(function)
+    if own and own.get(ORIGINAL) is False:
+        function = as_it_is(function, own["__wrapped__"])
+        own = vars(function)
+    attributes = [(k, id(v)) for k, v in own.items() if k not in UNREAD] if own else []
+    closure = function.__closure__
+    cells = [id(of_cell(cell)) for cell in closure] if closure else []
+    return (
+        id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__), attributes, cells,
+    )  # fmt: skip
