@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import time
+from multiprocessing.process import BaseProcess
 
 import headrace
 import pytest
@@ -14,7 +15,7 @@ from support.compare import assert_same, check
 from support.headrace_program import wait_for
 from support.pipelines import train_v1
 from support.programs import program, run_program
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets
 
 
@@ -78,6 +79,42 @@ def test_iterators_that_the_garbage_collector_finds(photos, seam, lanes):
         assert [batch[1].tolist() for batch in loader] == expected
 
 
+class Fails(Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, i):
+        if i == 13:
+            raise KeyError(i)
+        return i
+
+
+def test_workers_end_where_the_program_caught_an_error(seam, monkeypatch):
+    """Its traceback makes the iterator garbage. torch's code waits 5 s for each worker that nobody
+    told to end."""
+    loader, late, join = DataLoader(Fails(), 8, num_workers=2), [], BaseProcess.join
+
+    def watched(process, timeout=None):
+        join(process, timeout)
+        late.append(process.is_alive())
+
+    monkeypatch.setattr(BaseProcess, "join", watched)
+
+    def until_error():
+        iterator = iter(loader)
+        while True:
+            try:
+                yield next(iterator)
+            except KeyError as error:
+                yield str(error)
+                return
+
+    for _ in range(4):
+        assert len(list(until_error())) == 2
+    gc.collect()
+    assert len(late) >= 8 and not any(late)
+
+
 def test_two_iterators_of_one_loader(photos, seam):
     loader = make_loader(photos)
 
@@ -127,7 +164,7 @@ PROGRAM = """
 import os, sys, time
 from pathlib import Path
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets, transforms
 import headrace
 headrace.install()

@@ -185,9 +185,11 @@ class ServedLanes(Lanes, Served):
         self._settle()
         if handle is not None and handle.raw is not None:
             service.call(handle.raw.end)
-        super()._shutdown_workers()  # type: ignore[misc]  # torch's
         for lane in self._lanes:
+            # Here, too: queues of an iterator that is garbage do not reach it, and torch's code would
+            # wait for 5 s for each process.
             lane.end()
+        super()._shutdown_workers()  # type: ignore[misc]  # torch's
         self._give_handle()
 
 
