@@ -150,7 +150,10 @@ def test_a_function_that_is_not_what_it_was_declared_to_be_is_found_out(files, s
 
 
 def test_without_a_cache_and_with_one_epoch_nothing_is_kept(files, stock):
-    for words in (("--workers", "1"), ("--workers", "1", "--cache", "64M", "--epochs", "1")):
+    for words in (
+        ("--workers", "1", "--cache", "0"),
+        ("--workers", "1", "--cache", "64M", "--epochs", "1"),
+    ):
         made, functions, _ = ran(files, *words, epochs=2)
         assert made == stock[:2]
         assert all(one["kept"] == one["hits"] == 0 for one in functions.values())

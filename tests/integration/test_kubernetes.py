@@ -243,7 +243,8 @@ def test_a_deployment_is_scaled_where_nobody_may_make_pods(cluster, photos, tmp_
         cluster, tmp_path, "--workers", "1", "--max-workers", "3",
         "--kubernetes-scale", "deployments/headrace-workers",
     )  # fmt: skip
-    arguments = "worker", "--coordinator", head.address, "--threads", "1"
+    # What is cached needs no second worker.
+    arguments = "worker", "--coordinator", head.address, "--threads", "1", "--cache", "0"
     container = {
         "name": "worker", "image": "headrace-worker",
         "args": [*arguments, "--pool-member", "$(POD_NAME)"],

@@ -35,8 +35,9 @@ def share(waits, cause):
 
 @pytest.fixture
 def one_core(monkeypatch):
-    """A service of this test's own, with one compute thread."""
+    """A service of this test's own, with one compute thread, which makes each sample anew."""
     service.close()
+    monkeypatch.setenv("HEADRACE_CACHE", "0")
     monkeypatch.setenv("HEADRACE_WORKERS", "1")
     monkeypatch.setenv("HEADRACE_THREADS", "1")
     yield

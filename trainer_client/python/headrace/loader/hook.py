@@ -9,13 +9,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from ..process import own_imports
 from ..service import options
 from . import aside, inspection
 from .names import STATEFUL
 
 _STOCK = "__headrace_stock__"
-# Modules of the standard library from when torch was imported; none: no longer needed.
-_standard: dict[str, ModuleType] = {}
+_is_first = False  # the next iterator is the first one since patch()
 _said: set[str] = set()
 
 
@@ -62,6 +62,7 @@ def _unpatch(loader: Any) -> None:
 
 def patch(module: ModuleType) -> None:
     """install() for one module: torch.utils.data.dataloader, or STATEFUL."""
+    global _is_first
     loader = module.StatefulDataLoader if module.__name__ == STATEFUL else module.DataLoader
     if options.is_off() or hasattr(loader._get_iterator, _STOCK):
         return
@@ -71,11 +72,11 @@ def patch(module: ModuleType) -> None:
     stock = loader._get_iterator
 
     def _get_iterator(self: Any) -> Any:
-        if _standard:  # the first time; make_iterator releases it as soon as it may
+        if _is_first:  # the first time; make_iterator releases it as soon as it may
             collection.hold()
         try:
             try:
-                if _standard and self.num_workers > 0 and module.get_worker_info() is None:
+                if _is_first and self.num_workers > 0 and module.get_worker_info() is None:
                     _begin()
                 seam = _seam()
             except Exception as error:  # something else is in the place of what we import
@@ -90,8 +91,8 @@ def patch(module: ModuleType) -> None:
         finally:
             collection.release()
 
-    known = sys.modules.copy().items()
-    _standard.update((name, one) for name, one in known if _is_standard(name))
+    own_imports.remember()
+    _is_first = True
     inspection.watch()
     if module.__name__ != STATEFUL:
         aside.watch(module)
@@ -107,32 +108,18 @@ def _begin() -> None:
 
 
 def _seam() -> ModuleType:
-    """headrace.loader.seam, which imports most of the package the first time. What the program has since taken
-    out of sys.modules, or replaced there, is there meanwhile: our imports must not bring it back. Raises
-    what an import raises."""
-    if not _standard:
+    """headrace.loader.seam, which imports most of the package the first time. Raises what an import raises."""
+    global _is_first
+    if not _is_first:
         from . import seam
 
         return seam
-    ours = {name: one for name, one in list(_standard.items()) if sys.modules.get(name) is not one}
-    now = sys.modules.copy().items()
-    halted = [name for name, one in now if one is None and _is_standard(name)]
-    theirs = {name: one for name, one in now if name in ours or name in halted}
-    for name in theirs:
-        del sys.modules[name]
-    sys.modules.update(ours)
     try:
-        from . import seam
+        with own_imports.as_they_were():
+            from . import seam
     finally:
-        for name in ours:
-            sys.modules.pop(name, None)
-        sys.modules.update(theirs)
-        _standard.clear()
+        _is_first = False
     return seam
-
-
-def _is_standard(name: str) -> bool:
-    return name.partition(".")[0] in sys.stdlib_module_names
 
 
 def stock_of(loader: Any) -> Any:

@@ -5,17 +5,20 @@ import sys
 from typing import Any
 
 from .. import declared
+from ..process import own_imports
 
 
 def prepare(roots: list[Any], finds: bool) -> None:
     """Before lanes are forked. `roots`: the parts of the pipeline, the data set first; `finds`: functions that nobody
     has declared are looked for."""
     if declared.cached_functions():
-        from . import cached_calls
+        with own_imports.as_they_were():
+            from . import cached_calls
 
         cached_calls.prepare(roots)
     if finds:
-        from . import found_calls
+        with own_imports.as_they_were():
+            from . import found_calls
 
         found_calls.prepare(roots[0])
 

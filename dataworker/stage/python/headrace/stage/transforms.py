@@ -265,8 +265,10 @@ class Performer:
 
     def _beginning(self, value: Any) -> tuple[str, Any, Source | None]:
         """Where a chain begins: its name, the pixels, or a file that nobody has decoded."""
-        if isinstance(value, DeferredImage) and value.source is not None:
-            return FILE, None, value.source
+        # Asked once: it is not the same each time (Source.begins_whole).
+        source = value.source if isinstance(value, DeferredImage) else None
+        if source is not None:
+            return FILE, None, source
         if isinstance(value, Pixels):
             array = value.array
         elif is_pils(value) and value.mode in ("RGB", "L"):
