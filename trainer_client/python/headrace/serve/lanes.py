@@ -67,9 +67,15 @@ class LaneContext:
         return process
 
 
+# Of lanes that nobody has told to end. The garbage collector closes what an iterator holds in any order, and a
+# process that has inherited our side would keep the lane waiting.
+_controls: set[sockets.Socket] = set()
+
+
 class _Lane:
     def __init__(self, control: sockets.Socket, theirs: sockets.Socket, process: Any) -> None:
         self.control, self.theirs, self.process = control, theirs, process
+        _controls.add(control)
 
     def descriptor(self) -> tuple[int, int]:
         """What a session is given of it. The process has started."""
@@ -83,6 +89,7 @@ class _Lane:
         except OSError:
             pass  # it has ended
         self.control.close()
+        _controls.discard(self.control)
 
 
 class _Ended:
