@@ -26,12 +26,13 @@ class Compared:
     said: list[str] = field(default_factory=list)  # by us, on stderr
 
 
-def compare(program: Path, arguments: Sequence[object], place: Path) -> Compared:
+def compare(program: Path, arguments: Sequence[object], place: Path, *options: str) -> Compared:
     """Runs it both ways and asserts that it got the same batches and that no line on stderr is new but
-    ours. "{out}" and "{port}" in the arguments: a folder and a free port of its own each time."""
+    ours. "{out}" and "{port}" in the arguments: a folder and a free port of its own each time.
+    `options`: of `headrace run`."""
     plain = [sys.executable, str(program)]
     report = place / "report.json"
-    served = [HEADRACE, "run", "--workers", "2", "--report", str(report), *plain]
+    served = [HEADRACE, "run", "--workers", "2", *options, "--report", str(report), *plain]
     # Both at once: half of the time goes into imports.
     with _start(plain, arguments, place / "stock") as stock:
         with _start(served, arguments, place / "served") as ours:

@@ -1,10 +1,12 @@
 """Contract: programs whose own code opens and edits pictures, run as Python with native pixels."""
 
+import itertools
 import random
 
 import pytest
 from headrace.loader.seam import state_of
 from headrace.service.report import REPORT
+from headrace.stage.render import Source
 from PIL import Image, ImageOps
 from support.compare import batches, check, errors
 from support.photos import without_tables
@@ -144,6 +146,13 @@ def test_pictures_are_made_natively(photos, seam, monkeypatch):
     monkeypatch.setenv("HEADRACE_CACHE", "0")  # whole pictures for the cache are counted, too
     assert native_images(Photos(photos, train_v1())) == 27
     assert native_images(Pairs(photos, v1.ToTensor())) > 27
+
+
+def test_whether_all_of_a_picture_is_wanted_is_asked_once(photos, seam, monkeypatch):
+    """The answer may be another one the next time (Worth.is_likely)."""
+    answers = itertools.cycle((False, True))
+    monkeypatch.setattr(Source, "begins_whole", lambda self: next(answers))
+    assert not errors(check(loader_of(lambda: Photos(photos, train_v1())), "python", epochs=1))
 
 
 def truncated(file):
