@@ -29,7 +29,7 @@ def run(variant: harness.Variant, data: pathlib.Path, workers: int, number: int,
     program = [str(data), "--cells", json.dumps(cells), "--batches", str(options.batches),
                "--workers", str(workers), "--seed", str(number)]  # fmt: skip
     command = [variant.python, str(PROGRAM), *program]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HEADRACE_CACHE": "0"}
     if variant.headrace is None:
         environment["HEADRACE"] = "off"
     else:

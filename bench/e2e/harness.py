@@ -34,7 +34,9 @@ class Variant:
 def run(variant: Variant, program_args: list[str], program: pathlib.Path = PROGRAM) -> dict:
     """Runs the program once; returns its JSON, with Headrace's report under "report"."""
     command = [variant.python, str(program), *program_args]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **variant.environment}
+    # Without a cache, unless the variant says one: what an epoch finds there is not what most benches measure.
+    usual = {"OMP_NUM_THREADS": "1", "HEADRACE_CACHE": "0"}
+    environment = {**os.environ, **usual, **variant.environment}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         if variant.headrace is None:

@@ -53,7 +53,7 @@ def run(python: str, photos: pathlib.Path, kills: bool) -> dict:
             directory.mkdir(mode=0o700)
             workers.append(
                 start(
-                    *("worker", "--coordinator", address, "--threads", "1"),
+                    *("worker", "--coordinator", address, "--threads", "1", "--cache", "0"),
                     *("--directory", str(directory), "--listen", "tcp://127.0.0.1:*"),
                 )
             )

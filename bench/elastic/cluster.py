@@ -85,7 +85,9 @@ class Cluster:
         self.processes.append(process)
 
     def worker(self, *options: str, limit: CpuLimit | None = None) -> None:
-        self._start("worker", "--coordinator", self.address, *options, limit=limit)
+        # Without a cache, unless one is said.
+        cache = [] if any(option.startswith("--cache") for option in options) else ["--cache", "0"]
+        self._start("worker", "--coordinator", self.address, *options, *cache, limit=limit)
         count = len([p for p in self.processes if p.args[1] == "worker"])
         while len(self.show("workers")["workers"]) < count:
             if self.processes[-1].poll() is not None:

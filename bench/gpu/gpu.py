@@ -42,7 +42,7 @@ def run(way: str, arguments: list[str], before: str, program: str = "train.py") 
     options, own = WAYS[way]
     command = [sys.executable, str(HERE / program), *arguments]
     command += own if program == "train.py" else []
-    environment = dict(os.environ)
+    environment = {**os.environ, "HEADRACE_CACHE": "0"}  # where the options say none
     if way == "Headrace before":
         environment["PYTHONPATH"] = f"{before}:{environment.get('PYTHONPATH', '')}"
     with tempfile.TemporaryDirectory() as folder:
