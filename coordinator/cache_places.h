@@ -21,11 +21,15 @@ namespace headrace::coordinator {
 
 // What an entry of a data set takes in the cache.
 struct EntrySize {
+  // As `guess`: these are leaves, which each worker keeps for itself (CacheHostOf).
+  static constexpr double kOfLeaves = -1;
+
   double all = 0, entries = 0;  // what is there: bytes of entries alone, entries
   double room = 0;              // bytes that they take, with room that is kept for more
   double guess = 0;             // bytes of one, while nothing is there
   bool wide = false;            // hosts share them
   [[nodiscard]] double bytes() const { return entries > 0 ? all / entries : guess; }
+  [[nodiscard]] bool of_leaves() const { return guess == kOfLeaves; }
   // Adds what a job has on one worker.
   void Add(const wire::JobUsage& usage) {
     all += static_cast<double>(EntryBytes(usage));

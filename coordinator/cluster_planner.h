@@ -1,17 +1,16 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
+#include "coordinator/plan_rules.h"
 #include "coordinator/policy/core/policy.h"
-#include "coordinator/scaling/prices.h"
 #include "coordinator/state/state.h"
 #include "schemas/wire/control.h"
 
-// Turns what the coordinator knows into what each job may use: State -> Snapshot -> (policy) ->
+// Turns what the coordinator knows into what each job may use: State -> Snapshot (cluster_view.h) -> (policy) ->
 // Allocation -> (placement) -> leases with grants. Pure.
 //
 // Ranks of one program (jobs of one group) are one job to the policy: the slowest rank sets the
@@ -19,22 +18,6 @@
 // cores (estimate/worker_speed.h) until a lease is written down. A job without
 // measurements asks for kStartCores, or for all cores of its own host if they are more.
 namespace headrace::coordinator {
-
-constexpr double kStartCores = 16;
-
-struct PlanRules {
-  const Policy* policy = nullptr;   // outlives the rules
-  std::vector<Tenant> tenants;      // beside the default one: weight 1, no quota
-  double source_rate = kUnlimited;  // bytes/s of all sources together
-  // Every job leases every worker with at least kLeastMillicores, since private workers run anyway.
-  bool lease_all = false;
-  std::optional<double> floor;                  // see Snapshot
-  bool shared_cache_first = false;              // the same
-  HourPrices prices;                            // for which the cheapest pool grows
-  std::vector<double> dearer_core_prices = {};  // of the other pools, ascending
-  bool replicas = true;  // workers may keep copies of what others own: GrantReplicas
-  std::map<std::string, double> dataset_bytes;  // most that is cached, by the data set's name
-};
 
 struct JobPlan {
   JobId job;

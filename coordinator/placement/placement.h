@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -45,6 +46,10 @@ namespace headrace::coordinator {
 
 constexpr std::int32_t kLeastMillicores = 50;                               // least size of a lease
 constexpr std::int64_t kNoLink = std::numeric_limits<std::int64_t>::max();  // no limit is known
+// `rate` for the link of a host, bytes/s.
+inline std::int64_t WholeBytes(double rate) {
+  return rate < 9e18 ? static_cast<std::int64_t>(std::max(0.0, rate)) : kNoLink;
+}
 
 struct PlacementWorker {
   WorkerId worker;
