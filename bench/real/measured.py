@@ -28,6 +28,21 @@ HELPERS = {
     "joined_paths",
     "made_here",
 }  # modules that programs import
+# Programs whose items and batches are the same in each epoch, whatever is drawn: asked of each item twice,
+# with a look at the global generators, and read for generators of their own. All that they make could be kept.
+DETERMINISTIC = {
+    "cutting_out_cars",
+    "few_shot_episodes",
+    "forecasting_windows",
+    "generator_from_zip",
+    "letterbox_detection",
+    "packed_documents",
+    "recommendation_negatives",
+    "speech_spectrograms",
+    "text_classification",
+    "translation_pairs",
+    "words_in_lmdb",
+}
 _GROUPS = pathlib.Path("/sys/fs/cgroup")
 _LONGEST_S = 600
 

@@ -25,19 +25,15 @@ def measure(name: str, args: argparse.Namespace) -> dict:
     """All runs of one program, stock and served by turns, and one pair that is watched for its memory."""
     options = ["--epochs", str(args.epochs)]
     result: dict = {"pairs": []}
-    for pair in range(args.pairs + args.memory):
-        print(
-            f"  {name}: pair {pair + 1} of {args.pairs + args.memory}", file=sys.stderr, flush=True
-        )
-        watched = pair >= args.pairs
-        both = [measured.run(name, args.data, way, options, watched) for way in (None, args.served)]
+    for pair in range(args.pairs):
+        print(f"  {name}: pair {pair + 1} of {args.pairs}", file=sys.stderr, flush=True)
+        both = [measured.run(name, args.data, way, options, False) for way in (None, args.served)]
         if "failed" in both[0] or "failed" in both[1]:
             result["failed"] = both[1].get("failed") or both[0]["failed"]
             return result
-        if watched:
-            result["memory"] = [one["memory_kb"] for one in both]
-            continue
         result["pairs"].append(both)
+    if args.memory and (memory := watch(name, args)):
+        result["memory"] = memory
     stock = result["pairs"][0][0]
     result["unequal_stock"] = [
         d for one, _ in result["pairs"] for d in measured.differences(stock, one)
@@ -50,6 +46,13 @@ def measure(name: str, args: argparse.Namespace) -> dict:
             for epoch in one["epochs"]:
                 epoch["batches"] = len(epoch["batches"])  # they have been compared
     return result
+
+
+def watch(name: str, args: argparse.Namespace) -> list[int] | None:
+    """The most memory in KiB of a stock and of a served run; None where one failed."""
+    options = ["--epochs", str(args.epochs)]
+    both = [measured.run(name, args.data, way, options, True) for way in (None, args.served)]
+    return None if any("failed" in one for one in both) else [one["memory_kb"] for one in both]
 
 
 def ratio(result: dict, kind: str, epochs: slice) -> dict | None:
@@ -80,6 +83,9 @@ FIGURES = {
 }
 
 
+LATER_FIGURES = {name: figure for name, figure in FIGURES.items() if "later" in name}
+
+
 def row(name: str, result: dict) -> str:
     if "failed" in result:
         return f"| {name} | **failed** | | | | | | | |"
@@ -105,6 +111,14 @@ def summary(results: dict) -> list[str]:
         lines.append(
             _spread_row(f"{label}, times stock's speed", [(r["median"], n) for r, n in found if r])
         )
+    for label, (kind, epochs) in LATER_FIGURES.items():
+        found = [
+            (ratio(one, kind, epochs), name)
+            for name, one in good.items()
+            if name in measured.DETERMINISTIC
+        ]
+        text = f"{label}, programs whose items draw nothing ({len(found)})"
+        lines.append(_spread_row(text, [(r["median"], n) for r, n in found if r]))
     found = [(-later_ms(one), name) for name, one in good.items()]
     lines.append(
         _spread_row("first batch after stock's, ms (negative: before)", found, sign=-1, digits=0)
@@ -200,6 +214,11 @@ def main() -> None:
     parser.add_argument(
         "--go-on", action="store_true", help="with the programs that --runs does not have"
     )
+    parser.add_argument(
+        "--only-memory",
+        action="store_true",
+        help="of the programs that --runs has, which keep their times",
+    )
     parser.add_argument("--no-report", action="store_true")
     parser.add_argument("--report", default="real", help="its name in bench/report")
     parser.add_argument(
@@ -210,8 +229,14 @@ def main() -> None:
     args.data = made_data.make(args.data, share=args.share).resolve()
     named = [] if args.names == measured.program_names() else args.names
     about = {**measured.machine(), "pairs": args.pairs, "epochs": args.epochs, "names": named}
-    results = json.loads(args.runs.read_text()) if args.go_on and args.runs.exists() else {}
-    for name in args.names:
+    kept = (args.go_on or args.only_memory) and args.runs.exists()
+    results = json.loads(args.runs.read_text()) if kept else {}
+    for name in args.names if args.only_memory else []:
+        if name in results and (memory := watch(name, args)):
+            print(f"{name}: {memory[1] / memory[0]:.2f} of stock's memory", file=sys.stderr)
+            results[name]["memory"] = memory
+            args.runs.write_text(json.dumps(results))
+    for name in [] if args.only_memory else args.names:
         if name in results:
             continue
         results[name] = measure(name, args)
