@@ -342,6 +342,18 @@ def prepare(dataset: Any) -> None:
                 part_of(FoundContent, memo, candidate.function, owner, folder, at_once=True)
 
 
+def may_give(dataset: Any, at_once: bool) -> bool:
+    """Whether lanes that are forked now may find results of what the data set's code calls. `at_once`: also of functions
+    of which nobody has kept any, as other programs may have."""
+    board = call_board.prepare()
+    return any(
+        not board.is_over(found.number)
+        and (at_once or board.count(found.number, KEPT) + board.count(found.number, HITS) > 0)
+        for found in call_board.found.values()
+        if found.is_reached_by(id(dataset)) and found.function is not None
+    )
+
+
 def enable(lane: int) -> None:
     """Once in a lane that is a fork of a process that has prepared, before its first sample, and after the functions
     that are declared."""
