@@ -9,16 +9,20 @@ if TYPE_CHECKING:  # spawned processes import this file
     from ..service.report import LoaderReport
 
 
+# Lanes that are spawned do not know what others have found out. So after a difference none of them gives results.
+_ended_elsewhere = False
+
+
 class Doubted:
     """The lanes of an iterator, which may begin again. One thread, the program's."""
 
     def __init__(self, gives: bool, shares: bool) -> None:
         """Before the lanes are started. `gives`: they may give results in place of calls; `shares`: what they find out
         is on the board of this process."""
-        self.gives, self._shares = gives, shares
+        self.gives, self._shares = gives and (shares or not _ended_elsewhere), shares
         self._known: set[int] = set()
         self.doubts: doubts.Doubts | None = None
-        if gives:
+        if self.gives:
             self.doubts = doubts.prepare()
             self._known = call_board.prepare().ended()
 
@@ -38,8 +42,11 @@ class Doubted:
         doubted = sorted(number for number in new if board.is_believed(number))
         if self._shares and not doubted:
             return False  # all that was found of them was compared
-        if not self._shares and not doubts.prepare().any_believed:
-            return False
+        if not self._shares:
+            global _ended_elsewhere
+            _ended_elsewhere = True
+            if not doubts.prepare().any_believed:
+                return False
         from ..service import service
 
         waited = service.call(session.make_again, lanes)
