@@ -6,6 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from headrace.serve import made_again
+from headrace.serve.made_again import Doubted
+from headrace.service.report import LoaderReport
+from headrace.stage import call_board, doubts
 from support.extent import some
 from support.headrace_program import HEADRACE, clean_environment
 
@@ -213,3 +217,64 @@ def test_every_batch_after_a_difference_is_as_stocks(tmp_path, case):
         assert functions["made"]["batches_made_again"] == sum(again), functions
     if not given["leaves"]:
         assert said == said_by_stock, "nothing is printed twice"
+
+
+class Session:
+    def __init__(self, waited):
+        self.waited, self.asked = waited, []
+
+    def make_again(self, lanes):
+        self.asked.append(lanes)
+        return self.waited
+
+
+@pytest.fixture
+def board(monkeypatch):
+    board = call_board.Board()
+    monkeypatch.setattr(call_board, "board", board)
+    monkeypatch.setattr(doubts, "here", None)
+    monkeypatch.setattr(made_again, "_ended_elsewhere", False)
+    return board
+
+
+def told(doubted, session):
+    report = LoaderReport("Data", 2)
+    return doubted.told(session, [0, 1], report, "Data"), report.batches_made_again
+
+
+def test_what_was_compared_each_time_is_not_made_again(board, capfd):
+    doubted, session = Doubted(gives=True, shares=True), Session(3)
+    board.end(7, "it differs")
+    assert told(doubted, session) == (False, 0) and session.asked == []
+    assert doubted.gives and capfd.readouterr().err == ""
+
+
+def test_lanes_begin_again_once(board, capfd):
+    board.believe(8), board.end(8, "before these lanes began")
+    doubted, session = Doubted(gives=True, shares=True), Session(3)
+    board.believe(7), board.believe(9)
+    assert told(doubted, session) == (False, 0), "of those that ended since"
+    board.end(7, "it differs")
+    assert told(doubted, session) == (True, 3) and session.asked == [[0, 1]]
+    assert board.made_again == {7: 3} and "3 batches that waited" in capfd.readouterr().err
+    board.end(9, "it differs")
+    assert told(doubted, session) == (False, 0), "they gave nothing since"
+    assert session.asked == [[0, 1]]
+
+
+def test_what_cannot_be_made_again_is_said_each_time(board, capfd):
+    doubted, session = Doubted(gives=True, shares=True), Session(-1)
+    for number in (7, 9):
+        board.believe(number), board.end(number, "it differs")
+        assert told(doubted, session) == (False, 0)
+        assert "may have been made from a wrong result" in capfd.readouterr().err
+    assert doubted.gives, "other functions"
+
+
+def test_lanes_that_are_spawned_give_nothing_after_a_difference(board):
+    doubted, session = Doubted(gives=True, shares=False), Session(1)
+    assert told(doubted, session) == (False, 0), "nothing was given that was not compared"
+    assert not Doubted(gives=True, shares=False).gives
+    assert Doubted(gives=True, shares=True).gives
+    doubts.prepare().believe()
+    assert told(doubted, session) == (True, 1)
