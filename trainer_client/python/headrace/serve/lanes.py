@@ -49,7 +49,7 @@ class LaneContext:
             declared_here.prepare([loader.dataset, loader.collate_fn], finds)
             # Lanes that stay have no other time to get a checkpoint; a pool's cache has results of earlier programs.
             at_once = loader.persistent_workers or bool(options.from_environment().coordinator)
-            gives = declared_here.may_give(loader.dataset, at_once)
+            gives = declared_here.may_give(loader.dataset, loader.num_workers, at_once)
             iterator.doubted = Doubted(gives, shares=_forks(context))
         self._lessons = iterator.lessons(intact=preload_natives())
 

@@ -23,12 +23,13 @@ def prepare(roots: list[Any], finds: bool) -> None:
         found_calls.prepare(roots[0])
 
 
-def may_give(dataset: Any, at_once: bool) -> bool:
-    """Whether lanes that are started now may give results in place of calls. `at_once`: as found_calls.may_give's."""
+def may_give(dataset: Any, lanes: int, at_once: bool) -> bool:
+    """Whether so many lanes that are started now may give results in place of calls. `at_once`: as
+    found_calls.may_give's."""
     if declared.cached_functions():
         return True
     found = _found_calls()
-    return found is not None and bool(found.may_give(dataset, at_once))
+    return found is not None and bool(found.may_give(dataset, lanes, at_once))
 
 
 def serve(lane: int, gives: bool) -> None:
