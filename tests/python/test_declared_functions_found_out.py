@@ -9,6 +9,7 @@ import headrace
 import numpy as np
 import pytest
 import torch
+from headrace.stage import cached_calls, doubts, kept_results
 from support.declared_functions import Declared, burn
 
 FACTOR = 3
@@ -282,3 +283,38 @@ def test_a_cache_within_a_cache(worker):
         return x
 
     assert above(1) == 1
+
+
+def test_a_lane_that_cannot_take_back_what_it_gave_gives_nothing(worker, monkeypatch):
+    def made():
+        burn("plain")
+        return [1]
+
+    served = Declared(worker, made)
+    served.believe()
+    monkeypatch.setattr(cached_calls, "gives", False)
+    assert served.epochs(3, made) == [[1]] * 3
+    assert served.runs("plain") == 3 and served.hits == 0 and served.kept == 1
+    assert not served.board.is_believed(served.number)
+
+
+def test_what_another_lane_ends_meanwhile_is_not_given(worker, monkeypatch):
+    """Each lane first says that it gives, then looks whether it may; who ends it, the other way round."""
+
+    def made():
+        burn("meanwhile")
+        return [1]
+
+    served = Declared(worker, made)
+    assert served.twice(made) == ([1], [1])
+    assert served.runs("meanwhile") == 1 and served.board.is_believed(served.number)
+    true_value, before = kept_results.Entry.value, bytes(doubts.prepare().number)
+
+    def value(entry, atoms):
+        served.board.end(served.number, "of another lane")
+        return [*true_value(entry, atoms), "wrong"]
+
+    monkeypatch.setattr(kept_results.Entry, "value", value)
+    assert served.epochs(1, made) == [[1]] and served.runs("meanwhile") == 2
+    assert served.board.ended() == {served.number}
+    assert bytes(doubts.prepare().number) != before, "the trainer is told"

@@ -356,3 +356,19 @@ def test_leaves_within_a_kept_result_are_not_kept_as_well():
     assert kept.keeps(1.0, 1000) and kept.wants_whole
     kept.rests = True
     assert not kept.keeps(1.0, 1000) and not kept.wants_whole
+
+
+@in_own_process
+def test_lanes_can_begin_again_where_enough_is_kept():
+    """A checkpoint in each of them costs 20 ms of CPU in each iteration."""
+    lanes = own_lanes(Sounds())
+    data = lanes.dataset
+    found_calls.prepare(data)
+    assert not found_calls.may_give(data, 1, at_once=False), "nothing is kept"
+    assert found_calls.may_give(data, 1, at_once=True)
+    lanes.iteration(first=True)
+    lanes.iteration()
+    assert lanes.count(Sounds.mel, KEPT) > 0
+    assert found_calls.may_give(data, 1, at_once=False)
+    assert not found_calls.may_give(data, 10_000, at_once=False)
+    assert not found_calls.may_give(Sounds(), 1, at_once=True), "nobody has looked at it"

@@ -5,6 +5,7 @@ import os
 import pickle
 import queue
 import socket
+import sys
 from contextlib import closing
 
 import pytest
@@ -29,11 +30,12 @@ def loop(index_queue, data_queue, done_event, dataset, collate_fn):
 class Lane:
     """Its process, and the data workers that ask it."""
 
-    def __init__(self, watched):
+    def __init__(self, watched, **changed):
         self.control, theirs = socket.socketpair()
         arguments = {"dataset": [], "collate_fn": list}
         self.process = multiprocessing.get_context("fork").Process(
-            target=lane_main, args=(loop, arguments, LanePort(theirs, settings(watched=watched)))
+            target=lane_main,
+            args=(loop, arguments, LanePort(theirs, settings(watched=watched, **changed))),
         )
         self.process.start()
         theirs.close()
@@ -128,3 +130,86 @@ def test_code_with_state_makes_no_batch_again_that_the_lane_has_passed():
         assert ask(quick, 1, iteration=2)[0] == [4], "another iteration, which begins anew"
         assert outcome(slow, 6, iteration=1) == numbers(wire.PASSED)
         assert ask(quick, 2, iteration=2)[0] == [5]
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """For which lanes have a checkpoint, too."""
+    monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def test_a_lane_that_gives_results_may_begin_again_once_and_makes_no_batch_again_unasked(
+    no_pictures,
+):
+    with closing(Lane(watched=None, gives=True)) as lane:
+        slow, quick = lane.connect(0), lane.connect(0)
+        assert ask(quick, 0) == ([1], "")
+        assert ask(quick, 1) == ([2], "")
+        assert outcome(slow, 0) == numbers(wire.PASSED), "its code may keep state"
+        assert len(children_of(lane.process.pid)) == 1, "as it was before its first batch"
+        again = lane.connect(1)
+        assert ask(again, 0)[0] == [1]
+        assert ask(again, 1)[0] == [2]
+        (life,) = children_of(lane.process.pid)
+        assert children_of(life) == [], "it gives nothing any more, and needs no other"
+
+
+@pytest.mark.parametrize("hook", ["around_forks", "in_children"])
+def test_without_a_checkpoint_no_results_are_given(no_pictures, monkeypatch, hook):
+    monkeypatch.setattr(f"headrace.process.fork_hooks.{hook}", lambda: "the program's")
+    with closing(Lane(watched=None, gives=True)) as lane:
+        assert ask(lane.connect(0), 0) == ([1], "")
+        assert children_of(lane.process.pid) == []
+
+
+def test_a_lane_that_gives_nothing_has_no_checkpoint(no_pictures):
+    with closing(Lane(watched=None)) as lane:
+        assert ask(lane.connect(0), 0) == ([1], "")
+        assert children_of(lane.process.pid) == []
+
+
+def test_what_was_printed_is_not_printed_again(tmp_path):
+    """Nor what it prints before its first batch; what is new is."""
+
+    def prints(index_queue, data_queue, done_event, dataset, collate_fn):
+        print("begins", flush=True)
+
+        class Queue:
+            def get(self, timeout):
+                item = index_queue.get(timeout)
+                if item is not None:
+                    print("batch", item[0])
+                return item
+
+        loop(Queue(), data_queue, done_event, dataset, collate_fn)
+
+    def into_file():
+        os.dup2(os.open(tmp_path / "said", os.O_CREAT | os.O_WRONLY | os.O_APPEND), 1)
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+        lane_main(prints, arguments, port)
+        sys.stdout.flush()
+
+    control, theirs = socket.socketpair()
+    arguments = {"dataset": [], "collate_fn": list}
+    port = LanePort(theirs, settings(watched=None, gives=True))
+    lane = Lane.__new__(Lane)
+    lane.control, lane.workers = control, []
+    lane.process = multiprocessing.get_context("fork").Process(target=into_file)
+    lane.process.start()
+    theirs.close()
+    with closing(lane):
+        first = lane.connect(0)
+        assert [ask(first, n)[0] for n in (0, 1)] == [[1], [2]]
+        again = lane.connect(1)
+        assert [ask(again, n)[0] for n in (0, 1, 2)] == [[1], [2], [3]]
+    assert (tmp_path / "said").read_text().splitlines() == [
+        "begins",
+        "batch 0",
+        "batch 1",
+        "batch 2",
+    ]

@@ -49,6 +49,11 @@ Result<BatchMailbox::Taken> BatchMailbox::Next(std::chrono::milliseconds timeout
       needed_.pop_front();
       break;
     }
+    if (const std::uint64_t doubts = Doubts(); doubts != doubts_known_) {
+      doubts_known_ = doubts;
+      taken.doubt = true;
+      break;
+    }
     if ((taken.batch = buffer_.Take())) break;
     if (interrupted_) {
       interrupted_ = false;

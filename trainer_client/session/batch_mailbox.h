@@ -149,7 +149,14 @@ class BatchMailbox {
     std::optional<SampleNeeded> sample;
     std::optional<Suspicion> suspicion;
     std::optional<StateChange> change;
+    bool doubt = false;
   };
+  // Has Next tell of each growth of this number from now on, before it gives another batch; null: of none.
+  void TellOf(const std::uint64_t* doubts) {
+    const std::scoped_lock lock(mutex_);
+    doubts_ = doubts;
+    doubts_known_ = Doubts();
+  }
   Result<Taken> Next(std::chrono::milliseconds timeout, Clock& clock);
   // Waits for a worker that serves the session. Errors as of Next.
   Status AwaitServed(std::chrono::milliseconds timeout, Clock& clock);
@@ -172,6 +179,10 @@ class BatchMailbox {
  private:
   // REQUIRES: the mutex is held.
   [[nodiscard]] SessionStats StatsWith(const WaitByCause& wait) const;
+  // Other processes write it. REQUIRES: the mutex is held.
+  [[nodiscard]] std::uint64_t Doubts() const {
+    return doubts_ == nullptr ? 0 : __atomic_load_n(doubts_, __ATOMIC_SEQ_CST);
+  }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -181,6 +192,8 @@ class BatchMailbox {
   std::deque<Suspicion> suspicions_;     // of all iterations
   std::deque<StateChange> changes_;      // of all iterations
   std::vector<std::int64_t> delivered_;  // since TakeDelivered
+  const std::uint64_t* doubts_ = nullptr;
+  std::uint64_t doubts_known_ = 0;
   bool served_ = false;
   Status trouble_;
   Status closed_;

@@ -80,21 +80,24 @@ void BatchQueue::MakeAgain(WorkerId worker) {
   }
 }
 
-std::vector<std::int64_t> BatchQueue::ReplayLane(std::int32_t lane,
-                                                 const LaneHistory::Lane& history) {
-  std::vector<std::int64_t> all_taken;
+BatchQueue::Replayed BatchQueue::ReplayLane(std::int32_t lane, const LaneHistory::Lane& history) {
+  Replayed replayed;
   for (const LaneHistory::Entry& entry : history.entries) {
     bool taken = entry.made;
-    if (parts_.book.TakeKept(entry.ticket) && TakeBack(entry.ticket)) taken = false;
+    (void)parts_.book.TakeKept(entry.ticket);
+    if (parts_.book.Current(entry.ticket) && TakeBack(entry.ticket)) {
+      taken = false;
+      ++replayed.waited;
+    }
     if (parts_.book.Find(entry.ticket) != nullptr) {
       taken = false;
       Remove(entry.ticket);
     }
-    if (taken) all_taken.push_back(entry.ticket);
+    if (taken) replayed.taken.push_back(entry.ticket);
     Add(entry.ticket, parts_.book.Again(entry.ticket, entry.planned, entry.index));
   }
   parts_.lanes.Restore(lane, history.begin);
-  return all_taken;
+  return replayed;
 }
 
 }  // namespace headrace::client

@@ -52,10 +52,12 @@ class BatchQueue {
   // Queues again what the worker made and the trainer has not taken. Later batches of the same
   // lanes by other workers go with it: they began with the states that this worker gave.
   void MakeAgain(WorkerId worker);
+  struct Replayed {
+    std::vector<std::int64_t> taken;  // tickets of those that the trainer has taken
+    std::int64_t waited = 0;          // that were made, and that it has not taken
+  };
   // Queues all of the lane's batches again, from the first one on, with its process as it was then.
-  // Returns the tickets of those that the trainer has taken.
-  [[nodiscard]] std::vector<std::int64_t> ReplayLane(std::int32_t lane,
-                                                     const LaneHistory::Lane& history);
+  [[nodiscard]] Replayed ReplayLane(std::int32_t lane, const LaneHistory::Lane& history);
 
  private:
   void Add(std::int64_t ticket, const PlannedBatch& planned);

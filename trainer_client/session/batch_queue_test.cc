@@ -108,8 +108,10 @@ TEST_F(BatchQueueTest, AReplayMakesAllOfTheLaneFromItsBeginning) {
   EXPECT_EQ(Take(), 0);
   queue_.CloseDelivered();
   EXPECT_EQ(Asked(), std::vector<std::int64_t>{2});
-  EXPECT_EQ(queue_.ReplayLane(0, history_.Again(0)), std::vector<std::int64_t>{book_.Ticket(0)})
+  const BatchQueue::Replayed replayed = queue_.ReplayLane(0, history_.Again(0));
+  EXPECT_EQ(replayed.taken, std::vector<std::int64_t>{book_.Ticket(0)})
       << "the second one was not taken: it counts when it comes";
+  EXPECT_EQ(replayed.waited, 1);
   EXPECT_TRUE(lanes_.state(0).empty());
   EXPECT_EQ(book_.InLane(0).size(), 3U);
   EXPECT_EQ(Asked(), std::vector<std::int64_t>{0});

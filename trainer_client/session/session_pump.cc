@@ -173,7 +173,7 @@ Status SessionPump::Begin(const IterationOptions& iteration) {
   } else {
     lanes_.Begin(python_lanes ? std::span<const Bytes>(iteration.lane_states)
                               : std::span<const Bytes>());
-    watch_.Begin();
+    watch_.Begin(iteration.doubts != nullptr);
     CancelEarlier();
   }
   Pump();
@@ -246,6 +246,13 @@ Result<Withdrawal> SessionPump::Judge(std::uint64_t suspicion, bool equal) {
 std::int64_t SessionPump::Undecided() {
   queue_.CloseDelivered();
   return elsewhere_.Undecided() + watch_.Undecided();
+}
+
+Result<std::int64_t> SessionPump::MakeAgain(std::span<const std::int32_t> lanes) {
+  if (closed_) return Unavailable("the session is closed");
+  HR_TRY(const std::int64_t again, watch_.MakeAgain(lanes));
+  Pump();
+  return again;
 }
 
 Result<std::vector<std::uint64_t>> SessionPump::LaneDraws() {

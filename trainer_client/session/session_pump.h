@@ -87,6 +87,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void LearnNames(ByteSpan pickle) { elsewhere_.LearnNames(pickle); }
   // The number of verdicts still to come on batches that the trainer may have taken.
   std::int64_t Undecided();
+  Result<std::int64_t> MakeAgain(std::span<const std::int32_t> lanes);
   Result<std::vector<std::uint64_t>> LaneDraws();
   void LaneStates(bool end, OnStates done);
 

@@ -7,9 +7,10 @@
 
 namespace headrace::client {
 
-void StateWatch::Begin() {
+void StateWatch::Begin(bool doubted) {
   history_.Restart();
-  replaying_.clear();
+  End();
+  records_ = judges_ || doubted;
   if (!records_) return;
   for (std::int32_t lane = 0; lane < parts_.context.plan.lanes; ++lane) {
     history_.Began(lane, parts_.lanes.state(lane));
@@ -32,7 +33,7 @@ void StateWatch::Made(WorkerId worker, std::int64_t ticket, const wire::BatchDon
                       ByteSpan memory) {
   const PlannedBatch* planned = records_ ? parts_.book.Find(ticket) : nullptr;
   if (planned == nullptr) return;
-  const auto hash = [&] { return HashOf(done, memory); };
+  const auto hash = [&] { return judges_ ? HashOf(done, memory) : 0; };
   if (const LaneHistory::Entry* entry = history_.entry(planned->lane, ticket);
       entry != nullptr && replaying_.contains(ticket)) {
     if (!entry->right && entry->hash != hash()) Differs(ticket);
@@ -45,6 +46,7 @@ void StateWatch::Failed(std::int64_t ticket) {
 }
 
 void StateWatch::Differs(std::int64_t ticket) {
+  if (!judging_) return;
   ++change_.differing.consumed;
   if (parts_.book.Current(ticket)) {
     change_.differing.batches.push_back(BatchBook::BatchOf(ticket));
@@ -53,18 +55,19 @@ void StateWatch::Differs(std::int64_t ticket) {
 
 bool StateWatch::Replayed(std::int64_t ticket) {
   if (replaying_.erase(ticket) == 0) return false;
-  if (replaying_.empty()) TellVerdict();
+  if (replaying_.empty() && judging_) TellVerdict();
   return true;
 }
 
 void StateWatch::TellVerdict() {
+  judging_ = false;
   change_.judged = true;
   parts_.mailbox.Tell(change_);
 }
 
 void StateWatch::OnStateChange(WorkerId worker, const std::string& what) {
   if (what.empty() || !compares_ || stays_) return;
-  stays_ = true;
+  stays_ = judging_ = true;
   parts_.queue.CloseDelivered();
   change_ = {.what = what,
              .worker = parts_.workers.Outside(worker).value,
@@ -72,7 +75,7 @@ void StateWatch::OnStateChange(WorkerId worker, const std::string& what) {
              .differing = {}};
   parts_.mailbox.Tell(change_);
   LeaveElsewhere();
-  if (!records_) return;
+  if (!judges_) return;
   if (!history_.complete()) {
     for (const auto& [maker, taken] : parts_.book.taken()) {
       if (parts_.workers.Serves(maker)) continue;
@@ -80,14 +83,28 @@ void StateWatch::OnStateChange(WorkerId worker, const std::string& what) {
       std::ranges::copy(taken.batches, std::back_inserter(change_.differing.batches));
     }
   } else if (const std::vector<std::int32_t> wrong = history_.Wrong(); !wrong.empty()) {
-    for (const std::int32_t lane : wrong) {
-      const auto taken = parts_.queue.ReplayLane(lane, history_.Again(lane));
-      replaying_.insert(taken.begin(), taken.end());
-    }
-    parts_.context.lanes.Again(wrong);
-    for (const auto& [id, link] : parts_.workers.links()) link->GiveLanes();
+    (void)Replay(wrong);
   }
   if (replaying_.empty()) TellVerdict();
+}
+
+std::int64_t StateWatch::Replay(std::span<const std::int32_t> lanes) {
+  std::int64_t waited = 0;
+  for (const std::int32_t lane : lanes) {
+    const BatchQueue::Replayed replayed = parts_.queue.ReplayLane(lane, history_.Again(lane));
+    replaying_.insert(replayed.taken.begin(), replayed.taken.end());
+    waited += replayed.waited;
+  }
+  parts_.context.lanes.Again(lanes);
+  for (const auto& [id, link] : parts_.workers.links()) link->GiveLanes();
+  return waited;
+}
+
+Result<std::int64_t> StateWatch::MakeAgain(std::span<const std::int32_t> lanes) {
+  if (!records_) return Unsupported("the lanes can't begin again");
+  if (!history_.complete()) return Unsupported("the lanes have made more than is remembered");
+  parts_.queue.CloseDelivered();
+  return Replay(lanes);
 }
 
 void StateWatch::LeaveElsewhere() {
@@ -99,7 +116,7 @@ void StateWatch::LeaveElsewhere() {
   }
   for (const WorkerId id : elsewhere) {
     // A batch that a replay does not make again, because its lane had to be right.
-    if (!records_ || !history_.complete()) parts_.queue.MakeAgain(id);
+    if (!judges_ || !history_.complete()) parts_.queue.MakeAgain(id);
     parts_.workers.Withdraw(id, Unsupported("the code was seen to keep state"), false);
   }
 }

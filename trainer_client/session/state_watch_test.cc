@@ -42,6 +42,23 @@ class StateWatchTest : public SessionPartsTest {
     EXPECT_TRUE(Next().batch);
     return ticket;
   }
+  // Asks for the next batch; it is made, and waits for the trainer.
+  std::int64_t MakeOnly(int content) {
+    const std::int64_t ticket = book_.Ticket(planner_.Submit({10}));
+    EXPECT_EQ(queue_.TakePlanned({}, {}), ticket);
+    watch_->Planned(ticket);
+    watch_->Asked(kUnlinked, ticket);
+    Make(ticket, content);
+    Put(ticket);
+    return ticket;
+  }
+  // What is made of a batch is put where the trainer takes it.
+  void Put(std::int64_t ticket) {
+    (void)book_.Done(ticket);
+    ReadyBatch ready;
+    ready.batch.batch = BatchBook::BatchOf(ticket);
+    mailbox_.Put(ready.batch.batch, std::move(ready));
+  }
   void Make(std::int64_t ticket, int content) {
     wire::BatchDone done;
     done.pickle = {static_cast<std::byte>(content)};
@@ -115,6 +132,74 @@ TEST_F(NotElsewhereTest, CodeThatRunsHereMayKeepWhatItLikes) {
   EXPECT_FALSE(watch_->stays());
   EXPECT_FALSE(watch_->shadows());
   EXPECT_FALSE(Next().change);
+}
+
+TEST_F(NotElsewhereTest, WhatWaitsIsMadeAgainAndWhatWasTakenIsMadeForTheLaneAlone) {
+  watch_->Begin(true);
+  const std::int64_t taken = MakeAndTake(1), waits = MakeOnly(2);
+  const std::vector<std::int32_t> lanes{0};
+  const Result<std::int64_t> again = watch_->MakeAgain(lanes);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(*again, 1);
+  EXPECT_FALSE(Next().batch) << "it was taken back";
+  EXPECT_EQ(watch_->Undecided(), 0) << "nobody waits for a verdict";
+  ASSERT_NE(book_.Find(taken), nullptr);
+  ASSERT_NE(book_.Find(waits), nullptr);
+  Make(taken, 7);
+  EXPECT_TRUE(watch_->Replayed(taken));
+  (void)book_.Done(taken);
+  Make(waits, 8);
+  EXPECT_FALSE(watch_->Replayed(waits)) << "the trainer gets it";
+  Put(waits);
+  const BatchMailbox::Taken next = Next();
+  ASSERT_TRUE(next.batch);
+  EXPECT_EQ(next.batch->batch.batch, BatchBook::BatchOf(waits));
+  EXPECT_FALSE(Next().change) << "nothing is told of it";
+}
+
+TEST_F(NotElsewhereTest, WithoutDoubtsNothingIsRememberedAndNothingMadeAgain) {
+  watch_->Begin(false);
+  (void)MakeOnly(1);
+  const std::vector<std::int32_t> lanes{0};
+  EXPECT_EQ(watch_->MakeAgain(lanes).status().code(), Code::kUnsupported);
+  EXPECT_TRUE(Next().batch);
+}
+
+TEST_F(NotElsewhereTest, MoreThanIsRememberedIsNotMadeAgain) {
+  watch_->Begin(true);
+  constexpr std::size_t kKeys = std::size_t{1} << 20;  // 8 MiB of them
+  for (int i = 0; i < 9; ++i) {
+    const std::int64_t ticket = book_.Ticket(planner_.Submit(std::vector<std::int64_t>(kKeys, 10)));
+    ASSERT_EQ(queue_.TakePlanned({}, {}), ticket);
+    watch_->Planned(ticket);
+  }
+  const std::vector<std::int32_t> lanes{0};
+  EXPECT_EQ(watch_->MakeAgain(lanes).status().code(), Code::kUnsupported);
+}
+
+TEST_F(StateWatchTest, AReplayOfDoubtTellsNoVerdict) {
+  watch_->Begin(true);
+  const std::int64_t ticket = MakeAndTake(1);
+  const std::vector<std::int32_t> lanes{0};
+  EXPECT_EQ(watch_->MakeAgain(lanes).value(), 0);
+  Make(ticket, 2);
+  EXPECT_TRUE(watch_->Replayed(ticket));
+  EXPECT_FALSE(Next().change);
+}
+
+TEST_F(NotElsewhereTest, ADoubtIsToldOnceBeforeTheNextBatch) {
+  std::uint64_t doubts = 5;
+  mailbox_.TellOf(&doubts);
+  (void)MakeOnly(1);
+  (void)MakeOnly(2);
+  EXPECT_TRUE(Next().batch) << "the number was known";
+  doubts = 3;
+  const BatchMailbox::Taken told = Next();
+  EXPECT_TRUE(told.doubt);
+  EXPECT_FALSE(told.batch);
+  EXPECT_TRUE(Next().batch);
+  mailbox_.TellOf(nullptr);
+  EXPECT_FALSE(Next().doubt);
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ TrainerSession::~TrainerSession() {
 
 Status TrainerSession::Begin(const IterationOptions& options) {
   if (options.first_batch < 0) return InvalidArgument("first_batch is negative");
+  if (!options.continue_lanes) shared_->TellOf(options.doubts);
   HR_RETURN_IF_ERROR(CallStatus([core = core_, options] { return core->Begin(options); }));
   next_batch_ = options.first_batch;
   outstanding_ = 0;
@@ -146,6 +147,7 @@ Result<Event> TrainerSession::Next(std::chrono::milliseconds timeout) {
   event.sample = std::move(taken.sample);
   event.suspicion = std::move(taken.suspicion);
   event.change = std::move(taken.change);
+  event.doubt = taken.doubt;
   if (taken.batch) {
     --outstanding_;
     event.batch = std::move(taken.batch->batch);
@@ -178,6 +180,15 @@ std::int64_t TrainerSession::Undecided() {
   const auto count = Call<std::int64_t>(
       *runtime_, std::nullopt, [core = core_](const auto& reply) { reply(core->Undecided()); });
   return count.value_or(0);
+}
+
+Result<std::int64_t> TrainerSession::MakeAgain(std::span<const std::int32_t> lanes) {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  auto again =
+      Call<Result<std::int64_t>>(*runtime_, std::nullopt,
+                                 [core = core_, copy = std::vector(lanes.begin(), lanes.end())](
+                                     const auto& reply) { reply(core->MakeAgain(copy)); });
+  return again ? *std::move(again) : Result<std::int64_t>(Unavailable("the client is closed"));
 }
 
 Status TrainerSession::AwaitServed(std::chrono::milliseconds timeout) {
@@ -300,6 +311,9 @@ Result<Withdrawal> Session::Judge(std::uint64_t suspicion, bool equal) {
 }
 void Session::LearnNames(ByteSpan pickle) { impl_->LearnNames(pickle); }
 std::int64_t Session::Undecided() { return impl_->Undecided(); }
+Result<std::int64_t> Session::MakeAgain(std::span<const std::int32_t> lanes) {
+  return impl_->MakeAgain(lanes);
+}
 Status Session::AwaitServed(std::chrono::milliseconds timeout) {
   return impl_->AwaitServed(timeout);
 }

@@ -105,6 +105,7 @@ class TrainerSession {
   Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
   void LearnNames(ByteSpan pickle);
   std::int64_t Undecided();
+  Result<std::int64_t> MakeAgain(std::span<const std::int32_t> lanes);
   Status AwaitServed(std::chrono::milliseconds timeout);
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                        bool failed);

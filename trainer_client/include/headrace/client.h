@@ -263,6 +263,7 @@ struct Event {
   std::optional<SampleNeeded> sample;
   std::optional<Suspicion> suspicion;
   std::optional<StateChange> change;
+  bool doubt = false;  // IterationOptions::doubts has grown
 };
 
 struct IterationOptions {
@@ -282,6 +283,10 @@ struct IterationOptions {
   // begun. Native plans: the state with which each lane begins, as MissingSample::torch_state, in
   // place of a seed.
   std::vector<Bytes> lane_states;
+  // Python plans: a number, in memory that the lanes share, that grows when something turns out to be wrong that
+  // batches may have been made from. Next tells each growth before it gives another batch. The lanes' processes
+  // can then begin again (MakeAgain). It outlives the client. Null: there is none. Ignored with continue_lanes.
+  const std::uint64_t* doubts = nullptr;
 };
 
 // Samples that came from one cache tier of workers.
@@ -375,6 +380,10 @@ class HEADRACE_PUBLIC Session {
   // The number of taken batches that are being compared, or made again for the state of their
   // lanes. Next will return the outcome. 0 if the client is closed.
   std::int64_t Undecided();
+  // After a doubt (IterationOptions::doubts): has these lanes begin again, as before their first batch, and make
+  // all their batches again. Next gives those that it has not given yet as they are made then. Returns how many
+  // of these had been made. kUnsupported: the lanes can't, or have made more than is remembered; nothing changes.
+  Result<std::int64_t> MakeAgain(std::span<const std::int32_t> lanes);
   // Waits until a worker has said that the plan runs there. kDeadlineExceeded: none yet, call
   // again. kUnsupported: every worker has said that the plan does not run there (message: which,
   // why, what to do). kUnavailable, kCancelled: as Next.

@@ -88,6 +88,7 @@ nb::object EventObject(Event event) {
   if (event.sample) return nb::cast(std::move(*event.sample));
   if (event.suspicion) return SuspicionFrom(std::move(*event.suspicion));
   if (event.change) return nb::cast(std::move(*event.change));
+  if (event.doubt) return nb::bool_(true);
   return nb::none();
 }
 

@@ -108,7 +108,7 @@ class SessionObject {
 
   void Begin(std::uint64_t base_seed, bool continue_lanes, std::int64_t first_batch,
              std::vector<std::uint64_t> lane_draws, std::vector<std::uint64_t> lane_seeds,
-             nb::handle lane_states) {
+             nb::handle lane_states, nb::handle doubts) {
     IterationOptions options;
     options.base_seed = base_seed;
     options.continue_lanes = continue_lanes;
@@ -117,6 +117,11 @@ class SessionObject {
     options.lane_seeds = std::move(lane_seeds);
     for (const nb::handle state : lane_states) {
       options.lane_states.push_back(CopyBytes(BorrowedBuffer(state).bytes()));
+    }
+    if (!doubts.is_none()) {
+      const ByteSpan number = BorrowedBuffer(doubts).bytes();
+      if (number.size() < sizeof(std::uint64_t)) Raise(InvalidArgument("doubts are 8 bytes"));
+      options.doubts = reinterpret_cast<const std::uint64_t*>(number.data());
     }
     Session& session = get();
     Status status;
@@ -226,6 +231,14 @@ class SessionObject {
     nb::gil_scoped_release unlocked;
     return session.Undecided();
   }
+  std::int64_t MakeAgain(const std::vector<std::int32_t>& lanes) {
+    Session& session = get();
+    Result<std::int64_t> again = [&] {
+      nb::gil_scoped_release unlocked;
+      return session.MakeAgain(lanes);
+    }();
+    return again.status().code() == Code::kUnsupported ? -1 : Check(std::move(again));
+  }
   nb::dict Stats() { return StatsOf(get().Stats()); }
   // Does nothing on a closed session: an iterator also leaves next() after the end.
   template <void (Session::*kCall)()>
@@ -294,7 +307,7 @@ void AddSessions(nb::module_& module) {
            nb::arg("continue_lanes") = false, nb::arg("first_batch") = 0,
            nb::arg("lane_draws") = std::vector<std::uint64_t>(),
            nb::arg("lane_seeds") = std::vector<std::uint64_t>(),
-           nb::arg("lane_states") = nb::make_tuple())
+           nb::arg("lane_states") = nb::make_tuple(), nb::arg("doubts") = nb::none())
       .def("end",
            [](SessionObject& self) {
              Session& session = self.get();
@@ -321,6 +334,7 @@ void AddSessions(nb::module_& module) {
              session.LearnNames(bytes);
            })
       .def("undecided", &SessionObject::Undecided)
+      .def("make_again", &SessionObject::MakeAgain, nb::arg("lanes"))
       .def("judge", &SessionObject::Judge, nb::arg("suspicion"), nb::kw_only(), nb::arg("equal"))
       .def("await_served", &SessionObject::AwaitServed, nb::arg("timeout"))
       .def("resolve_sample", &SessionObject::Resolve, nb::arg("batch"), nb::arg("position"),

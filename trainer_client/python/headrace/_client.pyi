@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, Literal, final
 
 from typing_extensions import Buffer
 
@@ -265,15 +265,21 @@ class Session:
         lane_draws: Sequence[int] = (),
         lane_seeds: Sequence[int] = (),
         lane_states: Sequence[Buffer] = (),
-    ) -> None: ...
+        doubts: Buffer | None = None,
+    ) -> None:
+        """`doubts`: a number of 8 bytes in memory that outlives the process's clients. next() tells each growth
+        of it before it gives another batch. Ignored with continue_lanes."""
     def skip(self, keys: Sequence[int] | Buffer) -> None:
         """Resume: keys of the batches before first_batch, so that rng "sample" counts them."""
     def submit(self, keys: Sequence[int] | Buffer, rows: int | None = None) -> int:
         """Number of the batch. ValueError when outstanding == max_outstanding.
 
         With `rows`: -1, and nothing is submitted, unless each key is an integer in [0, rows)."""
-    def next(self, timeout: float) -> Batch | SampleNeeded | Suspicion | StateChange | None:
-        """None: nothing yet after `timeout` seconds. Releases the GIL; Ctrl-C works."""
+    def next(
+        self, timeout: float
+    ) -> Batch | SampleNeeded | Suspicion | StateChange | Literal[True] | None:
+        """None: nothing yet after `timeout` seconds. True: the number of doubts has grown. Releases the GIL;
+        Ctrl-C works."""
     def resolve_sample(
         self, batch: int, position: int, state_after: Buffer, failed: bool = False
     ) -> None: ...
@@ -285,6 +291,9 @@ class Session:
     def undecided(self) -> int:
         """The number of taken batches for which next() will report what a comparison or replay has
         found."""
+    def make_again(self, lanes: Sequence[int]) -> int:
+        """After a doubt: has the lanes begin again and make all their batches again. Returns how many had been
+        made that next() has not given; -1: it is not known any more what the lanes were asked for."""
     def replan_lane(self, batch: int, state_after: Buffer) -> None: ...
     def report_bad_sample(
         self, key: int, *, name: str, cause: str, hold_back: bool = False, left_out: bool = False

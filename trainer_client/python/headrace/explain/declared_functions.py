@@ -72,6 +72,10 @@ def _section(title: str, functions: list[dict[str, Any]]) -> list[str]:
     lines = ["", title] if functions else []
     for one in functions:
         lines.append(f"  {one['name']} ({one['file']}:{one['line']})")
+        if one["batches_made_again"]:
+            lines.append(
+                f"      batches made again, since a result was wrong: {one['batches_made_again']}"
+            )
         if one["why_not"]:
             lines.append(f"      not cached: {one['why_not']}")
         elif one["found"]:

@@ -66,7 +66,7 @@ def tell(line: str) -> None:
 @contextmanager
 def muted() -> Iterator[None]:
     """Nothing that is printed inside is seen."""
-    _flush()
+    flush()
     kept = {fd: os.dup(fd) for fd in (1, 2) if _is_open(fd)}
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for fd in kept:
@@ -74,14 +74,15 @@ def muted() -> Iterator[None]:
     try:
         yield
     finally:
-        _flush()
+        flush()
         for fd, copy in kept.items():
             os.dup2(copy, fd)
             os.close(copy)
         os.close(nowhere)
 
 
-def _flush() -> None:
+def flush() -> None:
+    """Writes what the program has printed, where it can be written."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # the program has closed it
             stream.flush()

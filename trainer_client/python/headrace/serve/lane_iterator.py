@@ -86,7 +86,9 @@ class ServedLanes(Lanes, Served):
         self._over.clear()
         if not self._continue_lanes:
             self._give_lanes(self._handle.raw)
-        self._begin_lanes(continue_lanes=self._continue_lanes, **self._beginning())
+        self._begin_lanes(
+            continue_lanes=self._continue_lanes, doubts=self.doubted.number, **self._beginning()
+        )
 
     def _beginning(self) -> dict[str, Any]:
         """The arguments of Session.begin."""
@@ -139,6 +141,11 @@ class ServedLanes(Lanes, Served):
             success, data = self._try_get_data()
             if success:
                 return data
+
+    def _doubted(self) -> bool:
+        ended = set() if self._persistent_workers else self._over  # whose processes were told to
+        lanes = [lane for lane in range(len(self._lanes)) if lane not in ended]
+        return self.doubted.told(self._handle.raw, lanes, self._state.report, self._captured.name)
 
     def _lost(self, batch: Any) -> None:
         """A batch that no process of its lane can make any more."""

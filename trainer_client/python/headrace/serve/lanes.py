@@ -24,6 +24,7 @@ from ..stage import declared_here, functions, leaf_keys, leaves, wire
 from ..stage.bad_samples import GuardingInit
 from ..stage.lane import LanePort, LaneSettings, lane_main
 from ..stage.lessons import Lessons
+from .made_again import Doubted
 from .read_before import ReadBefore
 
 if TYPE_CHECKING:  # spawned processes import this file, and need no more than it does
@@ -46,6 +47,10 @@ class LaneContext:
             loader = iterator._loader()
             finds = options.from_environment().found_functions and _forks(context)
             declared_here.prepare([loader.dataset, loader.collate_fn], finds)
+            # Lanes that stay have no other time to get a checkpoint; a pool's cache has results of earlier programs.
+            at_once = loader.persistent_workers or bool(options.from_environment().coordinator)
+            gives = declared_here.may_give(loader.dataset, loader.num_workers, at_once)
+            iterator.doubted = Doubted(gives, shares=_forks(context))
         self._lessons = iterator.lessons(intact=preload_natives())
 
     def Event(self) -> "_Ended":
@@ -132,6 +137,7 @@ _READ_BEFORE = ReadBefore()
 class Lanes:
     """Mixed in front of an iterator of torch's with worker processes. One thread."""
 
+    doubted = Doubted(gives=False, shares=True)
     _lanes: list[_Lane]
     _code: "StagePlan"
     _state: "LoaderState"
@@ -156,6 +162,7 @@ class Lanes:
             leaves=leaves.possible,
             first=self._state.iterations <= 1 and not self._state.is_read_before,
             keeps=options.from_environment().epochs != 1,
+            gives=self.doubted.gives,
         )
 
     def lessons(self, intact: bool) -> Lessons:

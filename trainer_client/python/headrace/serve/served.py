@@ -204,6 +204,9 @@ class Served(MadeHere):
                 self._judge(event)
             elif type(event) is binding.StateChange:
                 self._learn(event)
+            elif event is True:
+                if self._doubted():
+                    deadline, wait = None, _SLICE  # what is made again takes as long as it takes
             elif event is not None:
                 self._make_needed(event)
             elif deadline is not None and time.monotonic() >= deadline:
@@ -221,6 +224,10 @@ class Served(MadeHere):
 
         assert isinstance(self._captured, StagePlan)  # nobody watches operators
         learn(change, self._captured, self._state.report)
+
+    def _doubted(self) -> bool:
+        """Results that lanes gave may be wrong. Whether batches are made again."""
+        return False
 
     def _check_lanes(self, wait: float = 0.0) -> None:
         """Raises where processes of the program's have ended that should not; has waited up to `wait`

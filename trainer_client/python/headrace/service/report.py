@@ -88,6 +88,9 @@ class LoaderReport:
     # on, and those of them that were others.
     compared_samples: int = 0
     different_samples: int = 0
+    batches_made_again: int = (
+        0  # that waited for the program when a result of a function was found to be wrong
+    )
     other_files: int = 0  # samples made in the trainer, for a worker has other files than it
     # Samples that could not be made, by what was done then, and the first of them.
     bad_samples: dict[str, int] = field(default_factory=lambda: {"skip": 0, "substitute": 0})

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from .. import declared
+from . import doubts
 
 _DECLARED, _FOUND, _LANES = 256, 256, 64
 _FUNCTIONS = _DECLARED + _FOUND
 _NAMES = 4096  # of calls of each found function, that are remembered
 _TEXT = 500
 _WORD = struct.Struct(f"<H{_TEXT}s")
-_ROW = 512  # state, length of text, text
+_ROW = 512  # state, whether a result was given that was not compared, length of text, text
 # Ended: a difference was seen, and told. Given up: of a found function, quietly.
 OPEN, ENDED, GIVEN_UP = 0, 1, 2
 HITS, COMPARED, KEPT, SAVED_NS, TRIALS, TRIAL_NS, NAMED, AGAIN, EVIDENCE_NS, NAMES_NS = range(10)
@@ -36,6 +37,7 @@ class Board:
         self._counts = counts.reshape(_FUNCTIONS, _LANES, _COUNTS)
         self._names = memoryview(self._memory)[counted:].cast("Q")
         self.lane = 0
+        self.made_again: dict[int, int] = {}  # by function, batches; the trainer's alone
 
     @staticmethod
     def has_place(number: int) -> bool:
@@ -47,6 +49,22 @@ class Board:
 
     def is_ended(self, number: int) -> bool:
         return self._memory[number * _ROW] == ENDED
+
+    def believe(self, number: int) -> bool:
+        """A result of the function is about to be given that is not compared. False: it may not be. If the function ends
+        later, whoever looks knows that there was one."""
+        self._memory[number * _ROW + 1] = 1
+        doubts.prepare().believe()
+        doubts.fence()
+        return not self.is_over(number)
+
+    def is_believed(self, number: int) -> bool:
+        return bool(self._memory[number * _ROW + 1])
+
+    def ended(self) -> set[int]:
+        """Functions of which a difference was seen."""
+        states = self._memory[: _FUNCTIONS * _ROW : _ROW]
+        return {number for number, state in enumerate(states) if state == ENDED}
 
     def give_up(self, number: int, why: str) -> None:
         """The found function is not served from now on."""
@@ -74,6 +92,7 @@ class Board:
             return False
         self.say(number, why)
         self._memory[number * _ROW] = ENDED
+        doubts.prepare().tell()
         return True
 
     def say(self, number: int, why: str) -> bool:
@@ -120,6 +139,9 @@ class Found:
     def function(self) -> Any:
         """None: it is no more."""
         return self._function()
+
+    def is_reached_by(self, dataset: int) -> bool:
+        return dataset in self._known
 
     def begin(self, dataset: int, names: int) -> None:
         """An iteration. `dataset`: its id(); `names`: that are known."""
@@ -197,4 +219,6 @@ def _told(function: Any, number: int, is_found: bool) -> dict[str, Any]:
         # Of trials, watching, traces, and results that were made again; and of names of calls that nothing was found of.
         "seconds_of_evidence": counts[EVIDENCE_NS] * 1e-9,
         "seconds_of_names": counts[NAMES_NS] * 1e-9,
+        # That waited for the program when a difference was seen.
+        "batches_made_again": 0 if here is None else here.made_again.get(number, 0),
     }

@@ -7,9 +7,10 @@ PIL alone, and goes on in the lane's place; the process that was the lane waits 
 ends. It knows the damaged picture, and defers the others. So it has a sleeping fork of its own, for the
 next one, as long as what was made again is little beside what the lane has made.
 
-It does the same if the lane's code was seen to keep state and other hosts had made some of the
-lane's batches (docs/adr/0029-state-seen.md). Then the fork begins another life of the lane and is
-asked for all batches again. It has a sleeping fork of its own, like every lane that may move.
+The lane's code may be seen to keep state when other hosts had made some of the lane's batches
+(docs/adr/0029-state-seen.md). Results that were given in place of calls may turn out to be wrong
+(docs/adr/0106-made-again.md). In both cases the fork begins another life of the lane and is asked for all
+batches again. What was printed before is not printed again. A lane that may move has a sleeping fork again.
 """
 
 import os
@@ -35,20 +36,26 @@ class Handed:
     """What a process needs to go on in the place of another one of its lane."""
 
     def __init__(
-        self, past: list[bytes], now: Asked, requests: Requests, damaged: tuple[int, int]
+        self,
+        past: list[bytes],
+        now: Asked,
+        requests: Requests,
+        damaged: tuple[int, int],
+        heard: list[int],
     ) -> None:
         """`past`: all requests since the process began, packed; the last of them is `now`. `damaged`:
-        the mark of the picture that could not be made."""
+        the mark of the picture that could not be made. `heard`: the name of the latest batch of which
+        all that it printed was seen."""
         assert now.worker is not None
         self._workers = requests.workers
         of = self._workers.index(now.worker)
-        self._rest = past, now.number, of, requests.life, damaged
+        self._rest = past, now.number, of, requests.life, damaged, heard
 
     @classmethod
-    def anew(cls, workers: list[Worker], life: int) -> "Handed":
+    def anew(cls, workers: list[Worker], life: int, heard: list[int]) -> "Handed":
         """Makes one for another life of the lane, which has no past."""
         handed = cls.__new__(cls)
-        handed._workers, handed._rest = workers, ([], b"", -1, life, (0, 0))
+        handed._workers, handed._rest = workers, ([], b"", -1, life, (0, 0), heard)
         return handed
 
     def send(self, sock: sockets.Socket) -> None:
@@ -67,14 +74,16 @@ class Handed:
         head = _exactly(sock, _SIZE.size)
         if not head:
             return None
-        past, number, of, life, damaged, count = pickle.loads(_exactly(sock, _SIZE.unpack(head)[0]))
+        past, number, of, life, damaged, heard, count = pickle.loads(
+            _exactly(sock, _SIZE.unpack(head)[0])
+        )
         workers = []
         for _ in range(count):
             kind, fds = wire.receive_fds(sock, 1, 4)
             door = Door(fds.pop(), may_read=True) if kind == _WITH_DOOR else None
             arena = Arena(*fds[1:]) if len(fds) > 1 else None
             workers.append(Worker(sockets.taken(fds[0]), arena, door))
-        return Received(past, number, of, life, damaged, workers)
+        return Received(past, number, of, life, damaged, heard, workers)
 
 
 class Received:
@@ -85,10 +94,11 @@ class Received:
         of: int,
         life: int,
         damaged: tuple[int, int],
+        heard: list[int],
         workers: list[Worker],
     ) -> None:
         self._past, self._number, self._of, self._workers = past, number, of, workers
-        self.life, self.damaged = life, damaged
+        self.life, self.damaged, self.heard = life, damaged, heard
         self.anew = of < 0  # another life: nothing is made again unasked
 
     @property

@@ -23,13 +23,27 @@ def prepare(roots: list[Any], finds: bool) -> None:
         found_calls.prepare(roots[0])
 
 
-def serve(lane: int) -> None:
-    """Once in a lane whose worker may keep leaves, before its first sample."""
+def may_give(dataset: Any, lanes: int, at_once: bool) -> bool:
+    """Whether so many lanes that are started now may give results in place of calls. `at_once`: as
+    found_calls.may_give's."""
+    if declared.cached_functions():
+        return True
+    found = _found_calls()
+    return found is not None and bool(found.may_give(dataset, lanes, at_once))
+
+
+def serve(lane: int, gives: bool) -> None:
+    """Once in a lane whose worker may keep leaves, before its first sample. `gives`: results that are found may be
+    given, since the lane may begin again."""
     if declared.cached_functions():
         from . import cached_calls
 
         cached_calls.enable(lane)
+        cached_calls.gives = gives
     if (found := _found_calls()) is not None:
+        from . import cached_calls
+
+        cached_calls.gives = gives
         found.enable(lane)
 
 

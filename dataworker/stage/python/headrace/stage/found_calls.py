@@ -342,6 +342,20 @@ def prepare(dataset: Any) -> None:
                 part_of(FoundContent, memo, candidate.function, owner, folder, at_once=True)
 
 
+def may_give(dataset: Any, lanes: int, at_once: bool) -> bool:
+    """Whether so many lanes that are forked now may find enough results of what the data set's code calls. `at_once`: also
+    of functions of which nobody has kept any, as other programs may have."""
+    board, kept = call_board.prepare(), 0.0
+    for found in call_board.found.values():
+        if board.is_over(found.number) or not found.is_reached_by(id(dataset)):
+            continue
+        if at_once and found.function is not None:
+            return True
+        tried = max(board.count(found.number, TRIALS), 1)
+        kept += board.count(found.number, KEPT) * board.count(found.number, TRIAL_NS) / tried * 1e-9
+    return found_rules.pays_to_begin_again(kept, lanes)
+
+
 def enable(lane: int) -> None:
     """Once in a lane that is a fork of a process that has prepared, before its first sample, and after the functions
     that are declared."""

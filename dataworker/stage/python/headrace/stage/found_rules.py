@@ -13,6 +13,7 @@ _FIRST_WATCHED = 3  # calls of each lane that say what it costs to watch
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
 _UNFIT = 8  # in a row
 MOST_CHANGES = 4
+_CHECKPOINT_SECONDS = 0.02  # of CPU, in each iteration
 
 
 def is_too_short(seconds: float) -> str:
@@ -26,6 +27,12 @@ def is_late(known: list[int]) -> bool:
     """Whether calls that did not come again until now never will. `known`: names that were known when each iteration
     began, the one that begins now last. They had two iterations to come again in."""
     return len(known) > 2 and known[-3] > 0
+
+
+def pays_to_begin_again(seconds: float, lanes: int) -> bool:
+    """Whether lanes keep a checkpoint each, without which none gives results. `seconds`: that calls took of which results
+    are kept."""
+    return seconds > lanes * _CHECKPOINT_SECONDS
 
 
 class Trial:

@@ -14,12 +14,13 @@ from contextlib import ExitStack
 from typing import Any
 
 from ..process import fork_hooks, sockets
-from ..process.output import muted
+from ..process.output import flush
 from ..records import dataclass
-from . import ahead, bad_samples, declared_here, functions, leaves, memory, wire
+from . import ahead, bad_samples, declared_here, doubts, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_images import keep_pictures, native_images, opened_pictures
-from .lane_requests import Again, Asked, Requests
+from .lane_requests import Again, Asked, Made, Requests, passed
+from .lane_voice import Voice
 from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, set_state
@@ -51,13 +52,14 @@ class LaneSettings:
     leaves: bool = False  # a worker may keep what is read and decoded (leaves.py)
     first: bool = True  # of a loader, and of its data set
     keeps: bool = True  # another one may come
+    gives: bool = False  # results of functions in place of calls, where it may begin again
 
 
 def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePort") -> None:
     """What the process runs. `loop`: torch's, with these arguments."""
-    defers = "PIL.Image" in sys.modules and not (
-        fork_hooks.around_forks() or fork_hooks.in_children()
-    )
+    defers = "PIL.Image" in sys.modules
+    if (defers or port.gives) and (fork_hooks.around_forks() or fork_hooks.in_children()):
+        defers = port.gives = False
     if port.lessons is not None and not port.lessons.defers_pictures:
         defers = False  # there is none to be damaged; one that comes all the same is PIL's
     point, handed, redone = None, None, 0
@@ -66,7 +68,9 @@ def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePo
         if point.handed is None:
             break  # the lane; the fork sleeps
         handed, point = point.handed, None
-        if not handed.anew:
+        if handed.anew:
+            port.gives, port.is_first_life = False, False  # what was given may be the reason
+        else:
             know(handed.damaged)
             redone += handed.batches
             defers = redone <= _MOST_AGAIN * handed.batches  # else pictures are PIL's from now on
@@ -78,22 +82,8 @@ def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePo
         point.hand_over(port.leave(redo))
     except Again as again:
         assert point is not None
-        point.hand_over(Handed.anew(again.workers, port.life))
-
-
-@dataclass
-class Made:
-    """A batch, kept until the next one is asked for: this one may be asked for again."""
-
-    name: list[int]
-    before: bytes  # the state of the generators that it was asked to be made from
-    value: Any = None
-    samples: Any = None  # what it was stacked from, where that was into a slot
-    error: bytes = b""
-    ended: bool = False
-    count: int = 0
-    state: bytes = b""
-    change: str = ""  # what the code was seen to keep
+        flush()  # what was printed is not printed again
+        point.hand_over(Handed.anew(again.workers, port.life, port.heard))
 
 
 class LanePort:
@@ -101,6 +91,7 @@ class LanePort:
     lane's process alone, by one thread."""
 
     may_defer = False  # there is a process that may go on in the place of this one
+    is_first_life = True
 
     def __init__(
         self, control: sockets.Socket, settings: LaneSettings, lessons: Lessons | None = None
@@ -108,6 +99,8 @@ class LanePort:
         """`lessons`: of the lanes before; it does not pickle, and only forks have it."""
         self._control, self._settings = control, settings
         self.lessons = lessons
+        self.gives = settings.gives
+        self._doubts = doubts.here  # which a process that is spawned receives with this
 
     def open(self, arguments: dict[str, Any], handed: Received | None) -> dict[str, Any]:
         """Called once, first. Returns the arguments for the worker loop. `handed`: from the process
@@ -141,13 +134,8 @@ class LanePort:
         self._deferring = ExitStack()
         self._past: list[bytes] = []  # requests, where another process may have to make them again
         self._replay: Iterator[Asked] = iter(())
-        self._unseen = ExitStack()  # open while batches are made again
-        self._silent = False
-        if handed is not None and handed.anew:
-            self._replay = handed.resume(self._requests)
-        elif handed is not None:
-            self._silent = True  # until it is where the other process was
-            self._unseen.enter_context(muted())
+        self._voice = Voice(handed)
+        if handed is not None:
             self._replay = handed.resume(self._requests)
         return {
             **arguments,
@@ -160,11 +148,16 @@ class LanePort:
     def leave(self, redo: Redo) -> Handed:
         """What another process needs to go on in the place of this one."""
         assert self._now is not None
-        return Handed(self._past, self._now, self._requests, redo.mark)
+        return Handed(self._past, self._now, self._requests, redo.mark, self._voice.heard)
 
     @property
     def may_begin_again(self) -> bool:
-        return self._settings.watched is not None
+        return self._settings.watched is not None or self.gives
+
+    @property
+    def heard(self) -> list[int]:
+        """The name of the latest batch whose output was seen."""
+        return max(self._newest, self._voice.heard)
 
     @property
     def life(self) -> int:
@@ -180,18 +173,20 @@ class LanePort:
             if asked is None:
                 asked = self._requests.next(timeout)
             elif asked.worker is not None:  # the one that could not be made before
-                self._silent = False
-                self._unseen.close()
+                self._voice.answers()
                 self._take_count()  # they were counted where they were made first
             if asked is None:
                 if self._requests.ended:
+                    self._voice.end()
                     if leaves.here is not None:
                         leaves.here.end()
                     return None
                 raise queue.Empty
             item = self._take(asked)
         if bad_samples.here is not None:
-            bad_samples.here.silent = self._silent  # they were told where they were made first
+            bad_samples.here.silent = (
+                not self._voice.is_heard
+            )  # they were told where they were made first
         return item
 
     def put(self, item: tuple[Any, Any]) -> None:
@@ -232,6 +227,7 @@ class LanePort:
     def _take(self, asked: Asked) -> Any:
         """What the loop is to do, or None: it is answered."""
         request, last = asked.request, self._last
+        self._voice.begins(request.name)
         if last is not None and (last.name, last.before) == (request.name, request.state):
             # The slot was too small, or the answer went lost: user code does not run again.
             if last.samples is not None:
@@ -239,10 +235,10 @@ class LanePort:
                     last.value = self._collate(last.samples)
             self._answer(asked, last)
             return None
-        if not self.may_begin_again and request.name < self._newest:
+        if self._settings.watched is None and request.name < self._newest:
             # The trainer asks for a lane's next batch when it has the one before. So this is a
             # repeat of one that it has, from a data worker that was slow to hand it on.
-            self._requests.answer(asked, *_passed(asked))
+            self._requests.answer(asked, *passed(asked))
             return None
         self._newest = request.name
         self._last = None
@@ -261,7 +257,9 @@ class LanePort:
         self._now = asked
         if self._watch is not None:
             self._watch.before()
-        if self._images is not None and not self._silent:  # what was made is made by PIL alone
+        if (
+            self._images is not None and not self._voice.silent
+        ):  # what was made is made by PIL alone
             self._deferring.enter_context(self._images.deferring())
         item = request.name[1], self._index(request)
         if again and self._settings.persistent:
@@ -297,7 +295,8 @@ class LanePort:
         if settings.leaves:
             leaves.here = leaves.Leaves(settings.first, settings.keeps)
             leaves.possible = True
-            declared_here.serve(self._lane)
+            if self.is_first_life:
+                declared_here.serve(self._lane, self.gives)
         if "PIL.Image" in sys.modules:
             made = None if lessons is None else lessons.kit
             self._opened = self._defers = opened_pictures()
@@ -319,7 +318,7 @@ class LanePort:
 
     def _stack(self, samples: Any) -> Any:
         """collate_fn. The loader's own default_collate stacks into the slot."""
-        if not self._into_slot or self._now is None or self._silent:
+        if not self._into_slot or self._now is None or self._voice.silent:
             with collating(None):
                 return self._collate(samples)
         self._samples = samples
@@ -345,7 +344,7 @@ class LanePort:
         return made
 
     def _answer(self, asked: Asked, made: Made) -> None:
-        if self._silent:
+        if self._voice.silent:
             return
         outcome, pickled = wire.MADE, _NOTHING
         if made.ended:
@@ -381,7 +380,8 @@ class LanePort:
 
     def _take_count(self) -> int:
         """Pictures that were made natively since the last call."""
-        return functions.take_count() + (self._images.take_count() if self._images else 0)
+        count = functions.take_count() + (self._images.take_count() if self._images else 0)
+        return count if self._voice.is_heard else 0  # they were counted before
 
     def _raised(self) -> bytes:
         """The exception that is being handled, as the worker loop would send it."""
@@ -390,11 +390,3 @@ class LanePort:
 
         info: Any = get_worker_info()
         return pickle_error(ExceptionWrapper(where=f"in DataLoader worker process {info.id}"))
-
-
-def _passed(asked: Asked) -> tuple[bytes, ...]:
-    """The parts of wire.DONE for a batch that the lane has passed."""
-    none = numbers(0)
-    empty = numbers()
-    made = b"", empty, empty, b"", b"", b"", b""
-    return numbers(wire.PASSED), none, *made, none, none, numbers(asked.cpu_used()), b""

@@ -5,9 +5,11 @@ import select
 import struct
 import time
 from contextlib import suppress
+from typing import Any
 
 from ..process import object_reads, sockets
 from ..process.output import tell
+from ..records import dataclass
 from . import wire
 from .object_reads import Door
 from .pickling import Arena, Slot
@@ -37,6 +39,21 @@ class Asked:
     def cpu_used(self) -> int:
         """CPU time of this process since the request came, ns."""
         return time.process_time_ns() - self._cpu
+
+
+@dataclass
+class Made:
+    """A batch, kept until the next one is asked for: this one may be asked for again."""
+
+    name: list[int]
+    before: bytes  # the state of the generators that it was asked to be made from
+    value: Any = None
+    samples: Any = None  # what it was stacked from, where that was into a slot
+    error: bytes = b""
+    ended: bool = False
+    count: int = 0
+    state: bytes = b""
+    change: str = ""  # what the code was seen to keep
 
 
 class Again(BaseException):
@@ -159,3 +176,11 @@ class Requests:
     def _read_by(self, worker: Worker) -> None:
         """Has the worker read what the code asks for next."""
         object_reads.by = worker.door
+
+
+def passed(asked: Asked) -> tuple[bytes, ...]:
+    """The parts of wire.DONE for a batch that the lane has passed."""
+    none = wire.numbers(0)
+    empty = wire.numbers()
+    made = b"", empty, empty, b"", b"", b"", b""
+    return wire.numbers(wire.PASSED), none, *made, none, none, wire.numbers(asked.cpu_used()), b""
