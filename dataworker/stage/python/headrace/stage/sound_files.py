@@ -7,8 +7,8 @@ from typing import Any
 
 import soundfile
 
-from .functions import Entry, Made
-from .leaf_arrays import FileLeaf
+from .doors import Entry, Made
+from .leaf_arrays import FileLeaf, Part
 from .leaf_keys import build_of
 
 _FILES = r"sndfile|libflac|libvorbis|libogg|libopus|libmpg123|libmp3lame"
@@ -29,7 +29,10 @@ def _read(
         and dtype in _TYPES
         and type(always_2d) is bool
     )
-    return repr((frames, start, stop, dtype, always_2d)) if plain else None
+    if not plain:
+        return None
+    text = repr((frames, start, stop, dtype, always_2d))
+    return text if (frames, start, stop) == (-1, 0, None) else Part(text)
 
 
 def _two(value: Any) -> tuple[Any, Any] | None:
