@@ -1,5 +1,6 @@
 """soundfile and librosa."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,37 @@ def _open_sound(folder: Path) -> Any:
         return librosa.load(file)
 
 
+def _with(folder: Path, name: str, use: Callable[[Any], Any], *how: Any) -> Any:
+    import soundfile
+
+    with soundfile.SoundFile(str(folder / name), *how) as file:
+        return use(file)
+
+
+def _in_blocks(file: Any) -> Any:
+    blocks = tuple(file.read(3000, dtype="float32") for _ in range(4))
+    return *blocks, file.tell()
+
+
+def _here_and_there(file: Any) -> Any:
+    first = file.read(500)
+    place = file.tell()
+    second = file.read(100)
+    file.seek(-300, 1)
+    return first, place, second, file.tell(), file.read(dtype="int16"), file.closed
+
+
+def _after_closing(file: Any) -> Any:
+    file.read()
+    file.close()
+    return file.closed, file.read()
+
+
+def _into(file: Any) -> Any:
+    room = np.zeros((700, 2))
+    return file.read(out=room) is room, room
+
+
 SOUND = [
     Door(
         "soundfile.read", "soundfile", _write_sound,
@@ -51,6 +83,26 @@ SOUND = [
             "none": lambda folder: _read(folder, "none.flac"),
         },
         ("soundfile", "read"),
+    ),
+    Door(
+        "soundfile.SoundFile", "soundfile", _write_sound,
+        {
+            "whole": lambda folder: _with(folder, "a.flac", lambda file: file.read()),
+            "part": lambda folder: _with(folder, "a.flac", lambda file: (file.seek(70), file.read(200))),
+            "blocks": lambda folder: _with(folder, "a.ogg", _in_blocks),
+            "here and there": lambda folder: _with(folder, "a.ogg", _here_and_there),
+            "closed": lambda folder: _with(folder, "one.flac", _after_closing),
+        },
+        {
+            "into": lambda folder: _with(folder, "a.flac", _into),
+            "filled": lambda folder: _with(
+                folder, "one.flac", lambda file: file.read(9999, fill_value=7)
+            ),
+            "bad": lambda folder: _with(folder, "bad.flac", lambda file: file.read()),
+            "wrong": lambda folder: _with(folder, "a.flac", lambda file: file.read(dtype="no such")),
+            "none": lambda folder: _with(folder, "none.flac", lambda file: file.read()),
+        },
+        ("soundfile:SoundFile", "read"),
     ),
     Door(
         "librosa.load", "librosa", _write_sound,

@@ -68,9 +68,9 @@ class Replaced:
             _count.news += leaf.worth.poor == leaf.worth.LAST
             self._note_parts(leaf)
             return value
-        return self._checked_leaf(leaf.found(found, wanted), args, named)
+        return self._checked_leaf(leaf.found(found, wanted), wanted, args, named)
 
-    def _checked_leaf(self, value: Any, args: Any, named: Any) -> Any:
+    def _checked_leaf(self, value: Any, wanted: Any, args: Any, named: Any) -> Any:
         """What was found; the first ones are compared."""
         if self._checked[_LEAF] < CHECKS:
             with reading():
@@ -84,6 +84,8 @@ class Replaced:
                 return own
             self._checked[_LEAF] += 1
             _count.news += 1
+        else:
+            self._entry.leaf.served(wanted, value)
         self._note_parts(self._entry.leaf)
         _count.made += self._entry.pictures
         return value
@@ -117,6 +119,8 @@ class Replaced:
         """Puts this in the library function's place."""
         owner = self._entry.owner
         setattr(owner, self._entry.name, _method(self) if isinstance(owner, type) else self)
+        if self._entry.leaf is not None:
+            self._entry.leaf.put()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["real"], name)

@@ -4,8 +4,10 @@ Whoever finds one gets a copy, in memory that is the array's own: `flags.owndata
 are what they are of the library's array. A map of the cached pages would save the copy, and not have these.
 """
 
+import itertools
 import json
 import math
+import operator
 import os
 import threading
 import time
@@ -43,13 +45,13 @@ def plain(value: Any) -> Plain | None:
     """None: the array can't be made again with all that a program may see of it."""
     if type(value) is not np.ndarray or value.dtype.kind not in _KINDS or not value.size:
         return None
-    flags = value.flags
-    if not flags.forc or not flags.writeable or not value.dtype.isnative:
+    flags, order = value.flags, _order(value)
+    if order is None or not flags.writeable or not value.dtype.isnative:
         return None
     if value.dtype.metadata is not None:  # as of h5py's enumerations
         return None
     says_order = value.dtype.byteorder in "<>"
-    found = Plain(value.dtype.str, value.shape, None, _order(value), says_order=says_order)
+    found = Plain(value.dtype.str, value.shape, None, order, says_order=says_order)
     if flags.owndata:
         return found
     base: Any = value.base
@@ -58,17 +60,26 @@ def plain(value: Any) -> Plain | None:
     is_all = (
         type(base) is np.ndarray
         and base.flags.owndata
-        and base.flags.forc
         and base.flags.writeable
         and base.dtype == value.dtype
         and base.size == value.size
         and base.ctypes.data == value.ctypes.data
     )
-    return found._replace(base=base.shape, base_order=_order(base)) if is_all else None
+    base_order = _order(base) if is_all else None
+    return None if base_order is None else found._replace(base=base.shape, base_order=base_order)
 
 
-def _order(value: Any) -> Literal["C", "F"]:
-    return "C" if value.flags.c_contiguous else "F"
+def _order(value: Any) -> Literal["C", "F"] | None:
+    """None: its steps are not those that NumPy gives a new array of its shape."""
+    if value.strides == _steps(value.shape, value.itemsize):
+        return "C"
+    return "F" if value.strides == _steps(value.shape[::-1], value.itemsize)[::-1] else None
+
+
+def _steps(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return (
+        tuple(itertools.accumulate(shape[:0:-1], operator.mul, initial=size))[::-1] if shape else ()
+    )
 
 
 def _begins_at(value: Any, memory: bytearray) -> bool:
@@ -180,6 +191,12 @@ class ArrayLeaf:
     def prepare(self) -> None:
         """In a process that forks lanes: what they need not look for."""
         self._build()
+
+    def put(self) -> None:
+        """In a lane, when the function's place was taken: takes others that it needs."""
+
+    def served(self, wanted: Any, value: Any) -> None:
+        """The program gets what was found, and the library has not run."""
 
     def found(self, entry: memoryview, wanted: Any = None) -> Any:
         """What was kept of a call; the program may write into it."""

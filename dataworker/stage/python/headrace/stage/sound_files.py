@@ -10,6 +10,7 @@ import soundfile
 from .doors import Entry, Made
 from .leaf_arrays import FileLeaf, Part
 from .leaf_keys import build_of
+from .sound_handles import Reads, form
 
 _FILES = r"sndfile|libflac|libvorbis|libogg|libopus|libmpg123|libmp3lame"
 _TYPES = ("float64", "float32", "int32", "int16")
@@ -64,3 +65,6 @@ def entries() -> Iterator[Entry]:
     yield Entry(
         soundfile, "read", FunctionType, version, _nothing, view=_rate, pictures=False, leaf=leaf
     )
+    reads = Reads(f"SoundFile.read {version}", lambda: build_of(_FILES), form)
+    owner = soundfile.SoundFile
+    yield Entry(owner, "read", FunctionType, version, _nothing, pictures=False, leaf=reads)
