@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from headrace.process import began
 from headrace.stage import functions, leaf_cost, leaf_keys, leaves
-from headrace.stage.leaf_arrays import packed, unpacked
+from headrace.stage.leaf_arrays import FileLeaf, packed, unpacked
+from headrace.stage.leaf_cost import Worth
 from headrace.stage.leaf_keys import Content, content_at, form_of, key_of
 from support.leaf_worker import LeafWorker
 
@@ -229,3 +230,20 @@ def test_the_program_began_before_now_and_a_file_of_now_is_younger(tmp_path):
         assert leaf_keys.opened_before(file.fileno()) is None
     with open("/proc/self/exe", "rb") as file:
         assert leaf_keys.opened_before(file.fileno()) == content_at("/proc/self/exe")
+
+
+def test_what_was_too_dear_to_keep_in_the_first_iteration_alone_is_kept_in_the_next(
+    tmp_path, monkeypatch
+):
+    """From its first call on: a short epoch has no sixteen."""
+    worker, path = LeafWorker(), str(tmp_path / "a")
+    of = FileLeaf("slow", lambda: "build", lambda: "")
+    np.savetxt(path, np.ones(3))
+    monkeypatch.setattr(leaf_cost, "is_worth", lambda seconds, size, first: not first)
+    kept = worker.lane(first=True)
+    for _ in range(Worth.LAST):
+        assert not of.rests(kept)
+        of.make(kept, of.wanted((path,), {}), np.loadtxt, (path,), {})
+    assert of.rests(kept), "what is not kept now is not looked at"
+    assert not of.rests(worker.lane()) and of.worth.poor == 0
+    leaves.here = None

@@ -195,8 +195,9 @@ class Replaced:
             (*me, (kind,)): Finding(True, count) for kind, count in self._checked.items()
         }
         leaf = self._entry.leaf
-        if leaf is not None and leaf.worth.poor >= leaf.worth.LAST:
-            found[(*me, (_WORTH,))] = Finding(True, leaf.worth.LAST)
+        worth = leaf.worth if leaf is not None else None
+        if worth is not None and worth.poor >= worth.LAST and not worth.waits:
+            found[(*me, (_WORTH,))] = Finding(True, worth.LAST)
         if leaf is not None and leaf.parts.known:
             found[(*me, (_PARTS,))] = Finding(True, leaf.parts.known)
         if not self._leaf_on:

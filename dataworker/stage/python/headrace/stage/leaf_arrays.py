@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from . import leaf_cost
 from .leaf_cost import Parts, Worth
 from .leaf_keys import Content, Key, content_at, form_of, key_of, now_ns
 from .leaves import Leaves
@@ -236,6 +237,8 @@ class FileLeaf(ArrayLeaf):
     def rests(self, leaves: Leaves) -> bool:
         """Whether a call is not looked at: nothing is there and nothing would be kept, or what was made lately
         was neither found nor worth its keeping."""
+        if self.worth.waits and not leaves.is_first:
+            self.worth.begin_anew()
         return leaves.is_idle or not self.worth.is_likely()
 
     def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> "Wanted | None":
@@ -270,10 +273,12 @@ class FileLeaf(ArrayLeaf):
         if wanted.is_part and not self.parts.missed(wanted.key.tag, leaves.iteration):
             return
         array, more = self._to(value) or (None, None)
+        later = False
         if is_worth := not heard and type(array) is np.ndarray:
             takes = self.worth.undisturbed(seconds, array.nbytes)
             is_worth = leaves.keeps(takes, array.nbytes)
-        if not self.worth.note(is_worth):
+            later = leaf_cost.is_worth(takes, array.nbytes, first=False)
+        if not self.worth.note(is_worth, later):
             return
         parts = packed(array, more)
         same = self._is_silent(wanted.path) and self._state(wanted.path) == wanted.content

@@ -47,6 +47,7 @@ class Worth:
 
     def __init__(self) -> None:
         self.poor = self._calls = 0  # poor: how many in a row were not worth it
+        self.waits = False  # the last one would be worth it in the next iteration
         self._rates: deque[float] = deque(maxlen=self.LAST)  # seconds a byte
 
     def undisturbed(self, seconds: float, size: int) -> float:
@@ -58,9 +59,15 @@ class Worth:
             return seconds
         return min(self._rates) * size if len(self._rates) >= self._FEW else 0.0
 
-    def note(self, is_worth: bool) -> bool:
+    def note(self, is_worth: bool, later: bool = False) -> bool:
+        """`later`: it would be worth it in another iteration than the first."""
         self.poor = 0 if is_worth else self.poor + 1
+        self.waits = later and not is_worth
         return is_worth
+
+    def begin_anew(self) -> None:
+        """The first iteration is over: what was poor in it is looked at again."""
+        self.poor, self.waits = 0, False
 
     def is_likely(self) -> bool:
         """Of what comes next. True now and then where it is not, so that a change is seen."""
