@@ -1,11 +1,8 @@
 """Functions of libraries that read files: what a lane found is what the library returns, or the library returns it."""
 
-import importlib.util
 import io
 import os
-import sys
 import time
-import types
 import warnings
 import zipfile
 from pathlib import Path
@@ -13,22 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.lib import npyio
-from support.leaf_worker import LeafWorker
+from support.leaf_doors import keep_all as begin
 from support.own_process import in_own_process
 
 SEED = 20261129
-
-
-def begin():
-    """A worker, and functions as in a lane, which keeps whatever it reads."""
-    from headrace.stage import functions, leaf_cost, leaves
-
-    leaf_cost.is_worth = lambda seconds, size, first: True
-    leaf_cost.Parts.ONE_IN = 1
-    leaves.STEP_NS = 0
-    leaves.possible = True
-    functions.enable(by_value=False)
-    return LeafWorker()
 
 
 def seen(read):
@@ -326,47 +311,3 @@ def test_lanes_need_not_find_out_again_that_a_function_is_not_worth_keeping(tmp_
     leaf.worth = leaf_cost.Worth()
     functions.know(told)
     assert leaf.rests(worker.lane()), "the next lane's first call is not looked at"
-
-
-@in_own_process
-def test_a_library_that_is_imported_late_is_kept_too(tmp_path):
-    if importlib.util.find_spec("soundfile") is None:
-        pytest.skip("soundfile is not installed here")
-    from headrace.stage import functions
-
-    assert "soundfile" not in sys.modules
-    begin()
-    functions.look_again()
-    import soundfile
-
-    own, real = types.ModuleType("own"), soundfile.read
-    own.__file__, own.read = "/own.py", real
-    sys.modules["own"] = own
-    functions.look_again()
-    assert soundfile.read is not real and own.read is soundfile.read
-    assert soundfile.read == real and hash(soundfile.read) == hash(real), "as libraries compare"
-
-
-@in_own_process
-def test_drawn_parts_of_a_packed_data_set_are_cut_out_of_all_of_it(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    from headrace.process import began
-    from headrace.stage import hdf5_files
-
-    path, rng = Path(tmp_path) / "a.h5", np.random.default_rng(SEED)
-    volume = rng.integers(0, 9, (24, 40, 40)).astype(np.float32)
-    with h5py.File(path, "w") as file:
-        file.create_dataset("a", data=volume, compression="gzip", chunks=(8, 20, 20))
-    worker = begin()
-    began.ns = 1 << 62
-    for lane in range(3):
-        worker.lane(first=lane == 0)
-        assert worker.entries == (lane == 2), "the first iteration may be the only one"
-        with h5py.File(path, "r") as file:
-            for _ in range(12):
-                z, y, x = (int(rng.integers(0, size - 15)) for size in volume.shape)
-                part = slice(z, z + 15), slice(y, y + 15), slice(x, None, 2)
-                assert np.array_equal(file["a"][part], volume[part])
-    worker.lane()
-    assert worker.entries == 1 and worker.hits == 12, (worker.hits, worker.misses)
-    assert hdf5_files._MOST >= volume.nbytes

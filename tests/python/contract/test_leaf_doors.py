@@ -25,6 +25,8 @@ def written(folder, door, seed=SEED):
 @of_each
 @in_own_process
 def test_what_is_found_is_the_librarys(tmp_path, name):
+    from headrace.stage import functions
+
     door, folder = DOORS[name], Path(tmp_path)
     written(folder, door)
     calls = {**door.calls, **door.odd}
@@ -36,6 +38,9 @@ def test_what_is_found_is_the_librarys(tmp_path, name):
             assert seen(lambda call=call: call(folder)) == stock[key], (lane, key)
     worker.lane()
     assert worker.hits >= len(door.calls), (worker.hits, worker.entries)
+    assert all(replaced._leaf_on for replaced in functions._put), (
+        "by their names, not by comparisons"
+    )
 
 
 @of_each

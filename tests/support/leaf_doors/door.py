@@ -25,13 +25,8 @@ class Door(NamedTuple):
     opens: bool = False  # the file was opened before the call
 
 
-def begin(door: Door) -> LeafWorker:
+def keep_all() -> LeafWorker:
     """A worker, and functions as in a lane, which keeps whatever it reads, of files of any age."""
-    importlib.import_module(door.place[0].partition(":")[0])
-    with tempfile.TemporaryDirectory() as folder:
-        door.write(Path(folder), np.random.default_rng(0))
-        for call in door.calls.values():  # what libraries import late, and say once
-            seen(lambda call=call: call(Path(folder)))
     from headrace.process import began
     from headrace.stage import functions, leaf_cost, leaves
 
@@ -42,6 +37,16 @@ def begin(door: Door) -> LeafWorker:
     leaves.possible = True
     functions.enable(by_value=False)
     return LeafWorker()
+
+
+def begin(door: Door) -> LeafWorker:
+    """The same, in a process that has used what the door is of."""
+    importlib.import_module(door.place[0].partition(":")[0])
+    with tempfile.TemporaryDirectory() as folder:
+        door.write(Path(folder), np.random.default_rng(0))
+        for call in door.calls.values():  # what libraries import late, and say once
+            seen(lambda call=call: call(Path(folder)))
+    return keep_all()
 
 
 def _told(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """OpenCV, and TIFF files."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,14 @@ def _write_tiff(folder: Path, rng: Any) -> None:
     )
     cut = (folder / "one.tif").read_bytes()
     (folder / "bad.tif").write_bytes(cut[: len(cut) // 2])
+    (folder / "tag.tif").write_bytes(_with_a_bad_tag(cut))
+
+
+def _with_a_bad_tag(file: bytes) -> bytes:
+    """The library says so in its log, and reads the pixels."""
+    software = struct.pack("<HH", 305, 2)
+    assert file.count(software) == 1
+    return file.replace(software, struct.pack("<HH", 305, 99))
 
 
 def _tiff(folder: Path, name: str, **how: Any) -> Any:
@@ -94,6 +103,7 @@ TIFF = [
         },
         {
             "bad": lambda folder: _tiff(folder, "bad.tif"),
+            "tag": lambda folder: _tiff(folder, "tag.tif"),
             "several": lambda folder: _tiff(folder, "*e.tif"),
             "ome": lambda folder: _tiff(folder, "a.ome.tif"),
             "map": lambda folder: _tiff(folder, "plain.tif", out="memmap"),

@@ -112,7 +112,7 @@ def _cut(what: Any, shape: tuple[int, ...]) -> _Cut | None:
         return None
     at = gaps[0] if gaps else len(what)
     full = (*what[:at], *(slice(None),) * fill, *what[at + len(gaps) :])
-    chosen = []
+    chosen: list[Any] = []
     for one, count in zip(full, shape, strict=True):
         found = _slice(one, count) if type(one) is slice else _whole(one, count)
         if found is None:

@@ -58,6 +58,10 @@ def _load(
     return text if not offset and duration is None else Part(text)
 
 
+def _version(module: Any) -> str:
+    return str(module.__version__)
+
+
 def _two(value: Any) -> tuple[Any, Any] | None:
     """An array, and the samples a second."""
     if type(value) is tuple and len(value) == 2 and _number(value[1]):
@@ -104,7 +108,7 @@ def entries() -> Iterator[Entry]:
     if type(vars(audio).get(_OTHER)) is not FunctionType:
         return  # another librosa
     library = f"librosa {librosa.__version__}"
-    versions = soxr.__version__, soundfile.__version__, scipy.__version__, np.__version__
+    versions = _version(soxr), soundfile.__version__, scipy.__version__, np.__version__
     leaf = _Sound(
         f"{library} {versions} {soundfile.__libsndfile_version__}",
         lambda: build_of(_FILES),
