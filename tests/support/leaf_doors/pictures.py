@@ -52,7 +52,9 @@ def _write_tiff(folder: Path, rng: Any) -> None:
     tifffile.imwrite(
         folder / "stack.tif", stack, compression="zlib", predictor=True, photometric="minisblack"
     )
-    tifffile.imwrite(folder / "one.tif", stack[0], compression="zlib", tile=(16, 16))
+    tifffile.imwrite(
+        folder / "one.tif", stack[0], compression="zlib", tile=(16, 16), predictor=True
+    )
     tifffile.imwrite(folder / "big.tif", stack[0], compression="zlib", byteorder=">")
     tifffile.imwrite(folder / "plain.tif", stack[0])
     tifffile.imwrite(
@@ -88,7 +90,7 @@ def _tiff_changed(folder: Path) -> Any:
     import tifffile
 
     with tifffile.TiffFile(folder / "one.tif") as file:
-        file.pages[0].predictor = 2
+        file.pages[0].predictor = 1
         return file.asarray()
 
 
