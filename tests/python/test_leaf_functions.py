@@ -10,21 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.lib import npyio
-from support.leaf_worker import LeafWorker
+from support.leaf_doors import keep_all as begin
 from support.own_process import in_own_process
 
 SEED = 20261129
-
-
-def begin():
-    """A worker, and functions as in a lane, which keeps whatever it reads."""
-    from headrace.stage import functions, leaf_cost, leaves
-
-    leaf_cost.is_worth = lambda seconds, size, first: True
-    leaves.STEP_NS = 0
-    leaves.possible = True
-    functions.enable(by_value=False)
-    return LeafWorker()
 
 
 def seen(read):

@@ -1,16 +1,34 @@
 """What leaves are made of: arrays as entries, names of contents, and what is worth keeping."""
 
+import itertools
 import os
 import random
+import time
 
 import numpy as np
 import pytest
+from headrace.process import began
 from headrace.stage import functions, leaf_cost, leaf_keys, leaves
-from headrace.stage.leaf_arrays import packed, unpacked
+from headrace.stage.leaf_arrays import FileLeaf, packed, unpacked
+from headrace.stage.leaf_cost import Worth
 from headrace.stage.leaf_keys import Content, content_at, form_of, key_of
 from support.leaf_worker import LeafWorker
 
 SEED = 20261129
+
+
+def lies(array, how):
+    """The same numbers, laid out in another way."""
+    if how == 1:
+        return np.asfortranarray(array)
+    if how == 2:
+        return array.T
+    if how == 3:
+        return np.asfortranarray(array)[...]
+    if how == 4:
+        kind = array.dtype.newbyteorder("<")
+        return np.ndarray(array.shape, kind, bytearray(array.tobytes()), order="F")
+    return array
 
 
 def test_any_array_comes_back_as_it_was():
@@ -23,15 +41,19 @@ def test_any_array_comes_back_as_it_was():
         array = array.view(kinds[case % len(kinds)]).reshape(shape).copy()
         if rng.random() < 0.3:
             array = array.reshape(-1).copy().reshape(shape)  # a view of all of another array
+        array = lies(array, rng.randrange(5))
         parts = packed(array, case)
         if parts is None:
-            assert array.dtype.kind not in "biufc", case
+            assert array.flags.forc and 1 in array.shape, "NumPy would make it with other steps"
             continue
         made, more = unpacked(memoryview(b"".join(map(bytes, parts))))
         assert more == case
         assert (made.dtype, made.shape, made.strides) == (array.dtype, array.shape, array.strides)
         assert made.tobytes() == array.tobytes(), f"seed {SEED} case {case}"
-        assert (made.base is None) == (array.base is None)
+        assert made.dtype.byteorder == array.dtype.byteorder
+        assert type(made.base) is type(array.base)
+        if type(made.base) is np.ndarray:
+            assert made.base.shape == array.base.shape and made.base.strides == array.base.strides
         assert repr(made.flags) == repr(array.flags)
 
 
@@ -43,7 +65,9 @@ def test_any_array_comes_back_as_it_was():
         np.array([None]),
         np.array([(1, 2.0)], [("a", "i4"), ("b", "f4")]),
         np.array([1.0]).astype(">f8"),
-        np.arange(6.0).reshape(2, 3).T,
+        np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2),
+        np.zeros(3, np.dtype("i1", metadata={"enum": {"no": 0}})),
+        np.frombuffer(bytearray(8), np.uint8, 4),
         np.arange(6.0)[::2],
         np.arange(6.0)[1:],
         np.empty(0),
@@ -153,3 +177,73 @@ def test_who_forks_lanes_looks_for_the_libraries_files(monkeypatch):
     leaf_keys.build_of.cache_clear()
     functions.prepare()
     assert leaf_keys.files_of.cache_info().currsize > 0
+
+
+def parts_kept(names, parts, iterations, per_iteration=200):
+    """How many of the parts that a program reads are kept in each iteration. `names`: gives the next part's."""
+    there, counts = set(), []
+    for iteration in range(iterations):
+        new = set()
+        for _ in range(per_iteration):
+            tag = names()
+            if not parts.are_looked_for(tag):
+                continue
+            if tag in there:
+                parts.found()
+            elif parts.missed(tag, iteration):
+                parts.kept(iteration)
+                new.add(tag)
+        there |= new
+        counts.append(len(new))
+    return counts
+
+
+def test_parts_that_never_come_again_are_kept_for_a_while_and_few():
+    rng, parts = random.Random(SEED), leaf_cost.Parts()
+    counts = parts_kept(lambda: rng.getrandbits(64), parts, 12)
+    assert 0 < sum(counts) < 200 * 12 / 8 and counts[-1] == 0, counts
+    assert parts.known == parts.NEVER and not parts.are_looked_for(0)
+
+
+def test_parts_that_come_again_are_all_kept():
+    rng, parts, asked = random.Random(SEED), leaf_cost.Parts(), itertools.count()
+    tags = [rng.getrandbits(64) for _ in range(200)]
+    counts = parts_kept(lambda: tags[next(asked) % 200], parts, 4)
+    assert 5 < counts[0] < 60 and sum(counts) == 200 and counts[3] == 0, counts
+
+
+def test_what_one_lane_knows_of_parts_the_next_one_does():
+    parts = leaf_cost.Parts()
+    assert parts.know(parts.KEPT) and not parts.know(parts.UNKNOWN)
+    for _ in range(parts.TRIES):
+        parts.missed(0, 0)
+    assert parts.known == parts.NEVER
+    assert parts.know(parts.AGAIN) and parts.are_looked_for(1), "another one has found some"
+    assert not parts.know(parts.NEVER)
+
+
+def test_the_program_began_before_now_and_a_file_of_now_is_younger(tmp_path):
+    assert 0 < began.ns <= time.time_ns()
+    path = tmp_path / "a"
+    path.write_text("1")
+    with open(path, "rb") as file:
+        assert leaf_keys.opened_before(file.fileno()) is None
+    with open("/proc/self/exe", "rb") as file:
+        assert leaf_keys.opened_before(file.fileno()) == content_at("/proc/self/exe")
+
+
+def test_what_was_too_dear_to_keep_in_the_first_iteration_alone_is_kept_in_the_next(
+    tmp_path, monkeypatch
+):
+    """From its first call on: a short epoch has no sixteen."""
+    worker, path = LeafWorker(), str(tmp_path / "a")
+    of = FileLeaf("slow", lambda: "build", lambda: "")
+    np.savetxt(path, np.ones(3))
+    monkeypatch.setattr(leaf_cost, "is_worth", lambda seconds, size, first: not first)
+    kept = worker.lane(first=True)
+    for _ in range(Worth.LAST):
+        assert not of.rests(kept)
+        of.make(kept, of.wanted((path,), {}), np.loadtxt, (path,), {})
+    assert of.rests(kept), "what is not kept now is not looked at"
+    assert not of.rests(worker.lane()) and of.worth.poor == 0
+    leaves.here = None

@@ -9,6 +9,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from ..process import (
+    began as began,
+)  # what is older than the program is told from its first process on
 from ..process import own_imports
 from ..service import options
 from . import aside, inspection

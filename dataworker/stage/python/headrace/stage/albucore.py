@@ -13,7 +13,7 @@ import numpy as np
 from albucore import functions as library
 
 from .. import _images
-from .functions import Entry, Made
+from .doors import Entry, Made
 
 _MOST_TABLES = 64  # pairs of mean and factor; a program has one or two
 

@@ -5,7 +5,7 @@ that one does not take (unusual arguments, other files, damage) goes to the libr
 with its results, errors and warnings. The first results of every kind are made both ways and compared:
 a difference is the end of the native form in this host, and one line says so.
 
-The next function is one more entry in a module that _ENTRIES names. Why so: docs/adr/0016-native-functions.md.
+The next function is one more entry in a module that doors.py names. Why so: docs/adr/0016-native-functions.md.
 """
 
 import functools
@@ -14,58 +14,25 @@ import importlib
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..native.genuine import is_genuine
 from ..process.modules import namespace
 from ..process.output import tell
 from . import ahead_seen, leaves
+from .doors import KEPT, NATIVE, Entry, Made
 from .finding import Finding, FoundOut
 from .held_names import HeldNames, Place
+from .leaf_arrays import is_reading, reading
 
 CHECKS = 2  # results of each kind that are made both ways
 _TRIALS = "trials"  # among what was found out
 _WORTH = "worth"  # the same: how many were not worth keeping
+_PARTS = "parts"  # the same: whether parts come again
 _LEAF = "leaf"  # among the kinds of results: what was kept of a file
-
-# Modules that name entries, by the library that must be loaded.
-_ENTRIES = {
-    "cv2": ".opencv",
-    "albucore.functions": ".albucore",
-    "torchvision.io.image": ".vision_io",
-}
-# The same, of functions that are kept and have no other native form.
-_KEPT = {"numpy": ".numpy_files", "soundfile": ".sound_files"}
-
-
-class Made(NamedTuple):
-    """What a native form has made."""
-
-    kind: Hashable  # all that the library's choice of code may depend on
-    value: Any
-
-
-class Entry(NamedTuple):
-    """A function of a library, and its native form."""
-
-    owner: Any  # the module, or whatever else the function is an attribute of
-    name: str
-    own: type  # of the library's function; what the program has put in its place is of another
-    library: str  # as people say it: "OpenCV 5.0.0"
-    # Takes what the function takes. None, or an exception: the library has to do it.
-    native: Callable[..., Made | None]
-    # An array whose type, layout and bits are those of a result.
-    view: Callable[[Any], Any] = lambda value: value
-    # Arguments of calls that are made both ways before the first result of a process is used.
-    trials: Callable[[], Iterator[tuple[Any, ...]]] = lambda: iter(())
-    pictures: bool = True  # its results are pictures that the program would have to make
-    # A result as it is when somebody looks at it.
-    settle: Callable[[Any], Any] = lambda value: value
-    # How its results are kept beyond this process (leaf_arrays.FileLeaf); None: they are not.
-    leaf: Any = None
 
 
 class Replaced:
@@ -77,6 +44,7 @@ class Replaced:
         self._entry = entry
         self._on = self._leaf_on = True
         self._tried = False
+        self._parts = 0  # what was known of them when this last looked
         self._checked: Counter[Hashable] = Counter()
         functools.update_wrapper(self, self.real, updated=())
         self.__name__ = entry.name
@@ -86,7 +54,8 @@ class Replaced:
         leaf = self._entry.leaf
         if ahead_seen.files is not None and args:
             ahead_seen.see(args[0])
-        kept = leaves.active() if leaf is not None and self._leaf_on else None
+        is_one = leaf is not None and self._leaf_on and not is_reading()
+        kept = leaves.active() if is_one else None
         if kept is not None and leaf.rests(kept):
             kept.missed()
             kept = None
@@ -97,13 +66,15 @@ class Replaced:
         if found is None:
             value = leaf.make(kept, wanted, self._make, args, named)
             _count.news += leaf.worth.poor == leaf.worth.LAST
+            self._note_parts(leaf)
             return value
-        return self._checked_leaf(leaf.found(found), args, named)
+        return self._checked_leaf(leaf.found(found, wanted), wanted, args, named)
 
-    def _checked_leaf(self, value: Any, args: Any, named: Any) -> Any:
+    def _checked_leaf(self, value: Any, wanted: Any, args: Any, named: Any) -> Any:
         """What was found; the first ones are compared."""
         if self._checked[_LEAF] < CHECKS:
-            own = self._make(*args, **named)
+            with reading():
+                own = self._make(*args, **named)
             if not self._same(value, own):
                 self._leaf_on = False
                 _count.news += 1
@@ -113,8 +84,16 @@ class Replaced:
                 return own
             self._checked[_LEAF] += 1
             _count.news += 1
+        else:
+            self._entry.leaf.served(wanted, value)
+        self._note_parts(self._entry.leaf)
         _count.made += self._entry.pictures
         return value
+
+    def _note_parts(self, leaf: Any) -> None:
+        known = leaf.parts.known
+        _count.news += known != self._parts
+        self._parts = known
 
     def _make(self, *args: Any, **named: Any) -> Any:
         made = self._native(args, named) if self._on else None
@@ -140,9 +119,18 @@ class Replaced:
         """Puts this in the library function's place."""
         owner = self._entry.owner
         setattr(owner, self._entry.name, _method(self) if isinstance(owner, type) else self)
+        if self._entry.leaf is not None:
+            self._entry.leaf.put()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["real"], name)
+
+    def __eq__(self, other: object) -> bool:
+        """As the function: libraries compare what they hold with what has this name (tifffile's sequences)."""
+        return other is self or self.real == (other.real if isinstance(other, Replaced) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.real)
 
     def __repr__(self) -> str:
         return repr(self.real)
@@ -187,9 +175,12 @@ class Replaced:
             if what == (_LEAF,) and not finding.same:
                 self._leaf_on = False
                 continue
-            if what == (_WORTH,):
-                if self._entry.leaf is not None:
-                    self._entry.leaf.worth.poor = finding.checked
+            leaf = self._entry.leaf
+            if what in ((_WORTH,), (_PARTS,)):
+                if leaf is not None and what == (_WORTH,):
+                    leaf.worth.poor = finding.checked
+                elif leaf is not None and leaf.parts.know(finding.checked):
+                    self._parts = leaf.parts.known
                 continue
             self._on = self._on and finding.same
             if what == _TRIALS:
@@ -204,8 +195,11 @@ class Replaced:
             (*me, (kind,)): Finding(True, count) for kind, count in self._checked.items()
         }
         leaf = self._entry.leaf
-        if leaf is not None and leaf.worth.poor >= leaf.worth.LAST:
-            found[(*me, (_WORTH,))] = Finding(True, leaf.worth.LAST)
+        worth = leaf.worth if leaf is not None else None
+        if worth is not None and worth.poor >= worth.LAST and not worth.waits:
+            found[(*me, (_WORTH,))] = Finding(True, worth.LAST)
+        if leaf is not None and leaf.parts.known:
+            found[(*me, (_PARTS,))] = Finding(True, leaf.parts.known)
         if not self._leaf_on:
             found[(*me, (_LEAF,))] = Finding(False)
         if self._tried or not self._on:
@@ -258,11 +252,34 @@ def enable(by_value: bool = True) -> None:
 
 
 _put: list[Replaced] = []
+_looked = 0  # modules that there were when somebody last looked
+_known: dict[Any, Finding] = {}
+
+
+def look_again() -> None:
+    """Before each batch: libraries that the program has imported since, as those that import their parts when one
+    is first used. Of these only what is kept has a place here."""
+    global _looked
+    if len(sys.modules) == _looked:
+        return
+    _looked = len(sys.modules)
+    new = {library: module for library, module in KEPT.items() if library not in _met}
+    entries = _entries(new) if leaves.possible and not new.keys().isdisjoint(sys.modules) else {}
+    if not entries:
+        return
+    for space, name, real in HeldNames().look(_names(entries)):
+        space[name] = entries[id(real)]
+    for replaced in entries.values():
+        replaced.prepare()
+        replaced.put()
+        replaced._know(_known)
+    _put.extend(entries.values())
 
 
 def know(found_out: FoundOut) -> None:
     """Takes what other processes have found out. After enable()."""
     if known := found_out.get("functions"):
+        _known.update(known)
         for replaced in _put:
             replaced._know(known)
 
@@ -303,12 +320,18 @@ def _names(entries: dict[int, Replaced]) -> dict[int, str]:
     return {key: replaced.__name__ for key, replaced in entries.items()}
 
 
-def _entries() -> dict[int, Replaced]:
+_met: set[str] = set()  # libraries whose entries somebody has asked for
+
+
+def _entries(of: dict[str, str] | None = None) -> dict[int, Replaced]:
     """The entries by id() of the library's function."""
     found: dict[int, Replaced] = {}
-    for library, module in {**_ENTRIES, **(_KEPT if leaves.possible else {})}.items():
+    if of is None:
+        of = {**NATIVE, **(KEPT if leaves.possible else {})}
+    for library, module in of.items():
         if library not in sys.modules:
             continue
+        _met.add(library)
         try:
             entries = list(importlib.import_module(module, __package__).entries())
         except Exception:

@@ -253,6 +253,7 @@ class LanePort:
             return None
         self._begin_natives()
         if leaves.here is not None:
+            functions.look_again()
             leaves.here.begin(again)
         self._now = asked
         if self._watch is not None:
@@ -360,7 +361,6 @@ class LanePort:
             except Exception:
                 made.error, outcome = self._raised(), wire.RAISED
         body, offsets, sizes = pickled
-        images = self._take_count()
         self._requests.answer(
             asked,
             numbers(outcome),
@@ -372,7 +372,7 @@ class LanePort:
             made.error,
             b"",  # what user code prints goes where a stock worker prints it
             b"",
-            numbers(images),
+            numbers(self._take_count()),
             numbers(made.count),
             numbers(asked.cpu_used()),
             made.change.encode(),

@@ -47,6 +47,7 @@ class Worth:
 
     def __init__(self) -> None:
         self.poor = self._calls = 0  # poor: how many in a row were not worth it
+        self.waits = False  # the last one would be worth it in the next iteration
         self._rates: deque[float] = deque(maxlen=self.LAST)  # seconds a byte
 
     def undisturbed(self, seconds: float, size: int) -> float:
@@ -58,9 +59,15 @@ class Worth:
             return seconds
         return min(self._rates) * size if len(self._rates) >= self._FEW else 0.0
 
-    def note(self, is_worth: bool) -> bool:
+    def note(self, is_worth: bool, later: bool = False) -> bool:
+        """`later`: it would be worth it in another iteration than the first."""
         self.poor = 0 if is_worth else self.poor + 1
+        self.waits = later and not is_worth
         return is_worth
+
+    def begin_anew(self) -> None:
+        """The first iteration is over: what was poor in it is looked at again."""
+        self.poor, self.waits = 0, False
 
     def is_likely(self) -> bool:
         """Of what comes next. True now and then where it is not, so that a change is seen."""
@@ -68,3 +75,50 @@ class Worth:
             return True
         self._calls += 1
         return self._calls % self._TRIES == 0
+
+
+class Parts:
+    """Whether parts of files that a program chooses come again. Until one has been found, one in eight is kept; where
+    none of these is found later, none is looked for any more. Not thread-safe."""
+
+    ONE_IN = 8
+    TRIES = 64
+    UNKNOWN, KEPT, NEVER, AGAIN = range(4)  # the later one of two processes' is what is known
+
+    def __init__(self) -> None:
+        self.known = self.UNKNOWN
+        self._kept_in: int | None = None  # iteration of this process in which one was kept first
+        self._missed = 0
+
+    def know(self, known: int) -> bool:
+        """Takes what another process has found out, before this one's first iteration. False: it is nothing new."""
+        if known <= self.known:
+            return False
+        self.known = known
+        if known == self.KEPT:
+            self._kept_in = -1
+        return True
+
+    def found(self) -> None:
+        self.known = self.AGAIN
+
+    def are_looked_for(self, tag: int) -> bool:
+        """`tag`: of the part's key."""
+        if self.known == self.AGAIN:
+            return True
+        return self.known != self.NEVER and tag % self.ONE_IN == 0
+
+    def missed(self, tag: int, iteration: int) -> bool:
+        """One was looked for and not found. Returns whether it may be kept."""
+        was_kept_before = self._kept_in is not None and iteration > self._kept_in
+        if self.known == self.KEPT and was_kept_before:
+            self._missed += 1
+            if self._missed >= self.TRIES:
+                self.known = self.NEVER
+        return self.are_looked_for(tag)
+
+    def kept(self, iteration: int) -> None:
+        """One is there for the iterations after this one."""
+        if self._kept_in is None:
+            self._kept_in = iteration
+            self.known = max(self.known, self.KEPT)

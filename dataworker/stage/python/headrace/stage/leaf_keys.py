@@ -14,6 +14,8 @@ import time
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ..process import began
+
 # A change within one step of the clock for files leaves a file's times as they are. Steps take 10 ms or less.
 STEP_NS = 20_000_000
 
@@ -63,6 +65,13 @@ def content_at(path: Any) -> Content | None:
             os.close(fd)
     except (OSError, ValueError, TypeError):
         return None
+
+
+def opened_before(fd: int) -> Content | None:
+    """The state of an open file that has not changed since before this program began. So whatever a library knows of
+    it is of this state, however long ago it looked. None: it has changed, or may have."""
+    content = content_of(os.fstat(fd))
+    return content if content is not None and content.is_settled(began.ns) else None
 
 
 def now_ns() -> int:

@@ -173,16 +173,16 @@ class Leaves:
 
     def offer(
         self, key: Key, ctime_ns: int, began_ns: int, parts: tuple[Any, ...], seconds: float
-    ) -> None:
-        """Keeps the parts, which are bytes. `ctime_ns`: of the file, which was the same before and after it
+    ) -> bool:
+        """Keeps the parts, which are bytes, if that is worth it and there is room. `ctime_ns`: of the file, which was the same before and after it
         was read; `began_ns`: when that began. A file that was changed within a step of the clock before it may
         change again without a sign, and is not kept."""
         size = sum(map(len, parts))
         if began_ns - ctime_ns < STEP_NS or not self._takes(seconds, size):
-            return
+            return False
         with self._lock, suppress(OSError):
             if key in self._offered:
-                return  # a second view of it
+                return True  # a second view of it
             segment = self._segment
             if segment is not None and not segment.has_room(size):
                 self._hand_over()
@@ -192,10 +192,12 @@ class Leaves:
                 capacity = leaf_cost.segment_bytes(self._room, least)
                 if not capacity:
                     self._room = 0
-                    return
+                    return False
                 segment = self._segment = Segment(capacity)
             segment.add(key, parts, int(seconds * 1e9))
             self._offered.add(key)
+            return True
+        return False
 
     # With the lock.
 

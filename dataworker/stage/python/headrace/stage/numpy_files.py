@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
-from .functions import Entry, Made
+from .doors import Entry, Made
 from .leaf_arrays import FileLeaf, Wanted
 from .leaf_keys import Content, build_of, content_of, form_of, key_of
 

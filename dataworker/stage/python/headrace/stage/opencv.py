@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _images
 from . import opencv_pictures
-from .functions import Entry, Made
+from .doors import Entry, Made
 from .leaf_arrays import FileLeaf
 from .leaf_bytes import ByteLeaf, Encoded
 from .leaf_keys import build_of

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from .. import _images
-from .functions import Entry, Made
+from .doors import Entry, Made
 
 _LEAST = 2048  # bytes of a result; below, the call is most of the time
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import soundfile
 
-from .functions import Entry, Made
-from .leaf_arrays import FileLeaf
+from .doors import Entry, Made
+from .leaf_arrays import FileLeaf, Part
 from .leaf_keys import build_of
+from .sound_handles import Reads, form
 
 _FILES = r"sndfile|libflac|libvorbis|libogg|libopus|libmpg123|libmp3lame"
 _TYPES = ("float64", "float32", "int32", "int16")
@@ -29,7 +30,10 @@ def _read(
         and dtype in _TYPES
         and type(always_2d) is bool
     )
-    return repr((frames, start, stop, dtype, always_2d)) if plain else None
+    if not plain:
+        return None
+    text = repr((frames, start, stop, dtype, always_2d))
+    return text if (frames, start, stop) == (-1, 0, None) else Part(text)
 
 
 def _two(value: Any) -> tuple[Any, Any] | None:
@@ -61,3 +65,6 @@ def entries() -> Iterator[Entry]:
     yield Entry(
         soundfile, "read", FunctionType, version, _nothing, view=_rate, pictures=False, leaf=leaf
     )
+    reads = Reads(f"SoundFile.read {version}", lambda: build_of(_FILES), form)
+    owner = soundfile.SoundFile
+    yield Entry(owner, "read", FunctionType, version, _nothing, pictures=False, leaf=reads)

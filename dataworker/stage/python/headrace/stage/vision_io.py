@@ -17,7 +17,7 @@ from torchvision.io import ImageReadMode, image
 from .. import _images
 from ..native.genuine import is_genuine
 from . import deferred, tensors, transforms
-from .functions import Entry, Made
+from .doors import Entry, Made
 from .leaf_bytes import ByteLeaf, Encoded
 from .leaf_keys import build_of
 from .only_use import OnlyUse

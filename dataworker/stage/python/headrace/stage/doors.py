@@ -1,0 +1,52 @@
+"""The doors that lanes watch: functions of libraries that have a native form, or whose results are kept as leaves.
+
+The next one whose results are kept: a module `..._files.py` with `entries()`, as numpy_files.py, its line in KEPT, a
+Door in tests/support/leaf_doors, and a row in docs/reference/lanes.md. Its leaf says what a result depends on; what it
+does not know, it leaves to the library. See docs/adr/0105-more-leaves.md.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, NamedTuple
+
+# Modules that name entries, by the library that must be loaded.
+NATIVE = {
+    "cv2": ".opencv",
+    "albucore.functions": ".albucore",
+    "torchvision.io.image": ".vision_io",
+}
+# The same, of functions that are kept and have no other native form.
+KEPT = {
+    "numpy": ".numpy_files",
+    "soundfile": ".sound_files",
+    "h5py": ".hdf5_files",
+    "tifffile.tifffile": ".tiff_files",
+    "nibabel.arrayproxy": ".volume_files",
+    "librosa.core.audio": ".librosa_files",
+}
+
+
+class Made(NamedTuple):
+    """What a native form has made."""
+
+    kind: Hashable  # all that the library's choice of code may depend on
+    value: Any
+
+
+class Entry(NamedTuple):
+    """A function of a library, and its native form."""
+
+    owner: Any  # the module, or whatever else the function is an attribute of
+    name: str
+    own: type  # of the library's function; what the program has put in its place is of another
+    library: str  # as people say it: "OpenCV 5.0.0"
+    # Takes what the function takes. None, or an exception: the library has to do it.
+    native: Callable[..., Made | None]
+    # An array whose type, layout and bits are those of a result.
+    view: Callable[[Any], Any] = lambda value: value
+    # Arguments of calls that are made both ways before the first result of a process is used.
+    trials: Callable[[], Iterator[tuple[Any, ...]]] = lambda: iter(())
+    pictures: bool = True  # its results are pictures that the program would have to make
+    # A result as it is when somebody looks at it.
+    settle: Callable[[Any], Any] = lambda value: value
+    # How its results are kept beyond this process (leaf_arrays.FileLeaf); None: they are not.
+    leaf: Any = None
