@@ -93,3 +93,7 @@ def fill_pixels(pixels: np.ndarray, exported: object) -> bool:
 def stack_planes(samples: list[np.ndarray], out: np.ndarray) -> bool:
     """torch.stack of [3, ...] of which the elements of a pixel lie next to each other, each of 1 byte or of 4,
     without the GIL. `out`: contiguous, with the result's shape. False, untouched: they have another form."""
+
+def turn_hue(image: np.ndarray, factor: float, api: int, out: np.ndarray) -> bool:
+    """torchvision's adjust_hue of a tensor's uint8 [3, H, W], of any strides, without the GIL. api: 1 for
+    torchvision.transforms, 2 for v2. `out`: of the same shape. False, untouched: other arguments."""
