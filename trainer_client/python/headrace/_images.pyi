@@ -97,3 +97,21 @@ def stack_planes(samples: list[np.ndarray], out: np.ndarray) -> bool:
 def turn_hue(image: np.ndarray, factor: float, api: int, out: np.ndarray) -> bool:
     """torchvision's adjust_hue of a tensor's uint8 [3, H, W], of any strides, without the GIL. api: 1 for
     torchvision.transforms, 2 for v2. `out`: of the same shape. False, untouched: other arguments."""
+
+# What scipy.ndimage calls, of arrays with two axes of up to 32,768 elements, without the GIL. False, untouched: other
+# sizes. Thread-safe.
+
+def filter_spline(src: np.ndarray, axis: int, out: np.ndarray) -> bool:
+    """A spline filter of order 3 that mirrors at the ends, along the axis. src: float32 or float64, of any strides,
+    which may be `out`. out: float64, contiguous, of the same shape. Sides of at least 4."""
+
+def zoom_spline(
+    filtered: np.ndarray, zoom: list[float], outside: float, out: np.ndarray
+) -> bool:
+    """zoom_shift of order 3 and mode `constant`. filtered: float64, contiguous. out: float32 or float64."""
+
+def take_nearest(
+    src: np.ndarray, matrix: list[float], offset: list[float], out: np.ndarray
+) -> bool:
+    """geometric_transform of order 0 and mode `constant` with zero outside. Arrays: uint8 [H, W, bytes of an element],
+    contiguous; 1, 4 or 8 bytes. matrix: by rows."""

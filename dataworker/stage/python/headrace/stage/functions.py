@@ -37,6 +37,7 @@ _LEAF = "leaf"  # among the kinds of results: what was kept of a file
 _ENTRIES = {
     "cv2": ".opencv",
     "numpy.random": ".numpy_functions",
+    "scipy.ndimage": ".scipy_functions",
     "albucore.functions": ".albucore",
     "torchvision.io.image": ".vision_io",
 }
