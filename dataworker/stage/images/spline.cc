@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace headrace::images {
@@ -143,10 +143,15 @@ void Nearest(const T* in, const PlaneSize& size, const PlaneMap& map, const Plan
       const double at_y = y_of_y + static_cast<double>(x) * yx;
       const double at_x = x_of_y + static_cast<double>(x) * xx;
       const bool inside = at_y >= 0 && at_y <= bottom && at_x >= 0 && at_x <= right;
-      // Not negative, so that a cut is a rounding down.
-      *out++ = inside ? in[static_cast<std::ptrdiff_t>(at_y + 0.5) * size.width +
-                           static_cast<std::ptrdiff_t>(at_x + 0.5)]
-                      : T{};
+      T value{};
+      if (inside) {
+        // Not negative, so that a cut is a rounding down.
+        value = in[static_cast<std::ptrdiff_t>(at_y + 0.5) * size.width +
+                   static_cast<std::ptrdiff_t>(at_x + 0.5)];
+        // SciPy adds it to zero, which has a sign of its own.
+        if constexpr (std::is_floating_point_v<T>) value += T{};
+      }
+      *out++ = value;
     }
   }
 }
@@ -173,11 +178,18 @@ void ZoomSpline(const double* filtered, const PlaneSize& size, const std::array<
   Zoom(filtered, size, zoom, outside, wanted, out);
 }
 
-void TakeNearest(const std::byte* in, const PlaneSize& size, std::size_t element,
-                 const PlaneMap& map, const PlaneSize& wanted, std::byte* out) {
-  if (element == 1) return NearestAs<std::uint8_t>(in, size, map, wanted, out);
-  if (element == 4) return NearestAs<std::uint32_t>(in, size, map, wanted, out);
-  NearestAs<std::uint64_t>(in, size, map, wanted, out);
+void TakeNearest(const std::byte* in, const PlaneSize& size, Element element, const PlaneMap& map,
+                 const PlaneSize& wanted, std::byte* out) {
+  switch (element) {
+    case Element::kByte:
+      return NearestAs<std::uint8_t>(in, size, map, wanted, out);
+    case Element::kWord:
+      return NearestAs<std::uint32_t>(in, size, map, wanted, out);
+    case Element::kFloat:
+      return NearestAs<float>(in, size, map, wanted, out);
+    case Element::kDouble:
+      return NearestAs<double>(in, size, map, wanted, out);
+  }
 }
 
 }  // namespace headrace::images

@@ -40,9 +40,11 @@ struct PlaneMap {
   std::array<double, 2> offset;
 };
 
-// geometric_transform of order 0 with the mode `constant`, of packed elements of `element` bytes: 1, 4 or 8. What is
-// outside is zero.
-void TakeNearest(const std::byte* in, const PlaneSize& size, std::size_t element,
-                 const PlaneMap& map, const PlaneSize& wanted, std::byte* out);
+// What an element is. Whole ones are kByte and kWord, of 1 and 4 bytes.
+enum class Element : std::uint8_t { kByte, kWord, kFloat, kDouble };
+
+// geometric_transform of order 0 with the mode `constant`, of packed elements. What is outside is zero.
+void TakeNearest(const std::byte* in, const PlaneSize& size, Element element, const PlaneMap& map,
+                 const PlaneSize& wanted, std::byte* out);
 
 }  // namespace headrace::images

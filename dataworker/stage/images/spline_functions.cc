@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "dataworker/stage/images/spline.h"
 
@@ -61,16 +62,25 @@ bool Zoom(const Packed<const double>& filtered, const std::array<double, 2>& zoo
   return true;
 }
 
-bool Nearest(const Bytes& in, const std::array<double, 4>& matrix,
+std::optional<images::Element> ElementOf(std::size_t bytes, bool fractions) {
+  if (fractions && bytes == sizeof(float)) return images::Element::kFloat;
+  if (fractions && bytes == sizeof(double)) return images::Element::kDouble;
+  if (!fractions && bytes == 1) return images::Element::kByte;
+  if (!fractions && bytes == 4) return images::Element::kWord;
+  return {};
+}
+
+bool Nearest(const Bytes& in, bool fractions, const std::array<double, 4>& matrix,
              const std::array<double, 2>& offset, const OutBytes& out) {
-  const std::size_t element = in.shape(2);
-  if (!HasSides(in, 1) || !HasSides(out, 1) || out.shape(2) != element) return false;
-  if (element != 1 && element != 4 && element != 8) return false;
+  const auto element = ElementOf(in.shape(2), fractions);
+  if (!HasSides(in, 1) || !HasSides(out, 1) || !element || out.shape(2) != in.shape(2)) {
+    return false;
+  }
   const auto* const from = reinterpret_cast<const std::byte*>(in.data());
   auto* const to = reinterpret_cast<std::byte*>(out.data());
   const images::PlaneSize size = SizeOf(in), wanted = SizeOf(out);
   const nb::gil_scoped_release release;
-  images::TakeNearest(from, size, element, {matrix, offset}, wanted, to);
+  images::TakeNearest(from, size, *element, {matrix, offset}, wanted, to);
   return true;
 }
 
@@ -83,8 +93,8 @@ void BindSplineFunctions(nb::module_& module) {
              nb::arg("out"));
   module.def("zoom_spline", &Zoom<double>, nb::arg("filtered"), nb::arg("zoom"), nb::arg("outside"),
              nb::arg("out"));
-  module.def("take_nearest", &Nearest, nb::arg("src"), nb::arg("matrix"), nb::arg("offset"),
-             nb::arg("out"));
+  module.def("take_nearest", &Nearest, nb::arg("src"), nb::arg("fractions"), nb::arg("matrix"),
+             nb::arg("offset"), nb::arg("out"));
 }
 
 }  // namespace headrace

@@ -111,7 +111,7 @@ def zoom_spline(
     """zoom_shift of order 3 and mode `constant`. filtered: float64, contiguous. out: float32 or float64."""
 
 def take_nearest(
-    src: np.ndarray, matrix: list[float], offset: list[float], out: np.ndarray
+    src: np.ndarray, fractions: bool, matrix: list[float], offset: list[float], out: np.ndarray
 ) -> bool:
     """geometric_transform of order 0 and mode `constant` with zero outside. Arrays: uint8 [H, W, bytes of an element],
-    contiguous; 1, 4 or 8 bytes. matrix: by rows."""
+    contiguous. fractions: float32 or float64; else elements of 1 or 4 bytes. matrix: by rows."""

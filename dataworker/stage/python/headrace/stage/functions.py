@@ -36,7 +36,7 @@ _LEAF = "leaf"  # among the kinds of results: what was kept of a file
 # Modules that name entries, by the library that must be loaded.
 _ENTRIES = {
     "cv2": ".opencv",
-    "numpy.random": ".numpy_functions",
+    "numpy": ".numpy_functions",
     "scipy.ndimage": ".scipy_functions",
     "albucore.functions": ".albucore",
     "torchvision.io.image": ".vision_io",
@@ -327,7 +327,7 @@ def _names(entries: dict[int, Replaced]) -> dict[int, str]:
 def _entries() -> dict[int, Replaced]:
     """The entries by id() of the library's function."""
     found: dict[int, Replaced] = {}
-    for library, module in {**_ENTRIES, **(_KEPT if leaves.possible else {})}.items():
+    for library, module in (*_ENTRIES.items(), *(_KEPT.items() if leaves.possible else ())):
         if library not in sys.modules:
             continue
         try:

@@ -8,12 +8,12 @@ are added instead: in the same order, each sum rounded as often.
 Why so: docs/adr/0107-rows-and-tensors.md.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
 import numpy as np
-from numpy.random import mtrand
 
 from .functions import Entry, Made
 
@@ -44,7 +44,7 @@ def _shuffled(x: Any, shuffle: Callable[[Any], None]) -> bool:
 
 
 def _shuffle(x: Any) -> Made | None:
-    return Made(None, None) if _shuffled(x, mtrand._rand.shuffle) else None
+    return Made(None, None) if _shuffled(x, np.random.mtrand._rand.shuffle) else None
 
 
 def _shuffles_alike() -> bool:
@@ -113,14 +113,18 @@ def _sum_trials() -> Iterator[tuple[Any, ...]]:
 
 def _bool_trials() -> Iterator[tuple[Any, ...]]:
     for columns in _COLUMNS:
-        yield np.random.Generator(np.random.PCG64(columns)).random((_LEAST_VALUES, columns)) < 0.5, 1
+        yield (
+            np.random.Generator(np.random.PCG64(columns)).random((_LEAST_VALUES, columns)) < 0.5,
+            1,
+        )
 
 
 def _is_global(shuffle: Any) -> bool:
     """Whether the module's function is that of its own generator."""
     of: Any = getattr(shuffle, "__self__", None)
-    own = type(shuffle) is MethodType and of is mtrand._rand and type(of) is np.random.RandomState
-    return own and shuffle.__func__ is np.random.RandomState.shuffle
+    kind = np.random.RandomState
+    own = type(shuffle) is MethodType and of is np.random.mtrand._rand and type(of) is kind
+    return own and shuffle.__func__ is kind.shuffle
 
 
 def entries() -> Iterator[Entry]:
@@ -133,7 +137,8 @@ def entries() -> Iterator[Entry]:
     yield entry("sum", _sum, _sum_trials)
     yield entry("all", _of_columns(np.logical_and), _bool_trials)
     yield entry("any", _of_columns(np.logical_or), _bool_trials)
-    if _is_global(np.random.shuffle):
+    # NumPy imports it when it is first asked for.
+    if "numpy.random" in sys.modules and _is_global(np.random.shuffle):
         yield Entry(
             np.random,
             "shuffle",

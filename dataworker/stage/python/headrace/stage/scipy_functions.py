@@ -111,8 +111,10 @@ def _nearest(
         return None
     if output.dtype != input.dtype or max(output.shape) > _MOST_SIDE:
         return None
-    made = _images.take_nearest(_bytes_of(input), rows, moved, _bytes_of(output))
-    return Made(None, None) if made else None
+    fractions = input.dtype.kind == "f"
+    if not _images.take_nearest(_bytes_of(input), fractions, rows, moved, _bytes_of(output)):
+        return None
+    return Made(None, None)
 
 
 def _bytes_of(array: Any) -> Any:
@@ -134,7 +136,9 @@ def _alike(real: Callable[..., Any], native: Callable[..., Any], calls: Any) -> 
 
 def _noise(number: int, height: int, width: int, dtype: Any) -> Any:
     random = np.random.Generator(np.random.PCG64(number))
-    return (random.standard_normal((height, width)) * 300).astype(dtype)
+    made = random.standard_normal((height, width)) * 300
+    made[random.random(made.shape) < 0.1] = -0.0
+    return made.astype(dtype)
 
 
 _SIZES = ((64, 45), (33, 57), (4, 300), (120, 16))
@@ -158,14 +162,25 @@ def _zoom_calls() -> Iterator[tuple[Any, Any]]:
             output = np.zeros(wanted, (np.float32, np.float64)[number % 2])
             yield (
                 output,
-                lambda out, given=given, zoom=zoom: (given, zoom, None, out, 3, _CONSTANT, 7.5, 0, False),
+                lambda out, given=given, zoom=zoom: (
+                    given,
+                    zoom,
+                    None,
+                    out,
+                    3,
+                    _CONSTANT,
+                    7.5,
+                    0,
+                    False,
+                ),
             )
 
 
 def _nearest_calls() -> Iterator[tuple[Any, Any]]:
     kinds = np.uint8, np.float32, np.float64, np.int32
     for number, (size, kind) in enumerate(zip(_SIZES, kinds, strict=True)):
-        given = _noise(number, *size, np.float64).astype(np.int64).astype(kind)
+        given = _noise(number, *size, np.float64)
+        given = given.astype(kind) if number in (1, 2) else given.astype(np.int64).astype(kind)
         angle = 0.3 + 0.9 * number
         turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
         moved = np.array([3.25 - number, 1.5 * number])
