@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from headrace.stage import functions, images
 from plain_pixels import compare
+from scipy import ndimage
+from scipy.ndimage import _nd_image
 from torchvision.transforms import functional as v1
 from torchvision.transforms.v2 import functional as v2
 
@@ -35,9 +37,6 @@ def rows(random):
 
 
 def scans(random):
-    from scipy import ndimage
-    from scipy.ndimage import _nd_image
-
     names = "spline_filter1d", "zoom_shift", "geometric_transform"
     ways = [{name: replaced(_nd_image, name)[way] for name in names} for way in (0, 1)]
     image = random.random_sample((512, 512)).astype(np.float32)
