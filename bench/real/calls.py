@@ -186,7 +186,8 @@ def write(profiles: dict[str, dict], epochs: int, share: float) -> None:
         "needed; no part of the project's environment)", "",
         f"{len(good)} programs of [bench/real](../real/README.md) whose stages are Python, {epochs} epochs each, "
         f"served with the default cache, without the first epochs of lanes that do not stay; {seconds:.0f} s of lanes and stage hosts, looked at {RATE} times a second. A mean share "
-        "counts each program alike.", "",
+        "counts each program alike. A process that is ready to run and waits for a core is counted, too: on a busy "
+        "machine the lines `around samples` have more than they cost.", "",
         "## What the program's code calls", "",
         "A library's function with all that it calls itself; what is the program's own has the calls of its line.", "",
         *table(good, "outer", 60), "",
