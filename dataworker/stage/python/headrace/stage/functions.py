@@ -30,7 +30,7 @@ CHECKS = 2  # results of each kind that are made both ways
 _TRIALS = "trials"  # among what was found out
 _WORTH = "worth"  # the same: how many were not worth keeping
 _MOST_REFUSED = 64  # in a row, of a form that rests
-_REST = 255  # calls that it then does not look at
+_REST, _LONGEST_REST = 255, 1 << 14  # calls that it then does not look at; twice as many each time
 _LEAF = "leaf"  # among the kinds of results: what was kept of a file
 
 # Modules that name entries, by the library that must be loaded.
@@ -86,6 +86,7 @@ class Replaced:
         self._on = self._leaf_on = True
         self._tried = False
         self._refused = self._resting = 0
+        self._rest = _REST
         self._checked: Counter[Hashable] = Counter()
         functools.update_wrapper(self, self.real, updated=())
         self.__name__ = entry.name
@@ -133,9 +134,12 @@ class Replaced:
             self._try()
         made = self._native(args, named) if self._on else None
         if self._entry.rests:
-            self._refused = 0 if made is not None else self._refused + 1
+            if made is not None:
+                self._refused, self._rest = -1, _REST
+            self._refused += 1
             if self._refused >= _MOST_REFUSED:
-                self._refused, self._resting = 0, _REST
+                self._refused, self._resting = 0, self._rest
+                self._rest = min(2 * self._rest, _LONGEST_REST)
         if made is None or not self._tried and not self._try():
             return self.real(*args, **named)
         if self._entry.alike is not None:
