@@ -9,7 +9,8 @@ import pytest
 from support.own_process import in_own_process
 
 pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("scipy") is None, reason="./dev test installs SciPy"
+    importlib.util.find_spec("scipy") is None,
+    reason="SciPy comes with albumentations, which ./dev test installs",
 )
 
 SEED = 20261130
