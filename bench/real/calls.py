@@ -1,7 +1,8 @@
 """Which calls the Python stages of bench/real's programs spend their time in, for choosing what to make native.
 
 py-spy looks at every process of a served program 100 times a second; only the stacks of lanes and stage hosts
-are counted. Each program counts alike: a call's share is the mean of its shares of the programs' Python time.
+are counted. A program without persistent workers has new lanes in each epoch: those of the first one are left out.
+Each program counts alike: a call's share is the mean of its shares of the programs' Python time.
 Two tables: calls of the program's own code into a library, with all that they call, and the functions that
 the time is spent in themselves. A C function has no frame: it is known by the source line that calls it.
 """
@@ -27,6 +28,7 @@ from measured import harness
 RATE = 100  # samples a second
 _FRAME = re.compile(r"^(?P<name>.+) \((?P<file>[^()]+?)(:(?P<line>\d+))?\)$")
 _LANES = re.compile(r"lane_main \(headrace/|\(headrace/stage/host")  # stacks of stages
+_PROCESS = re.compile(r"process (\d+):")
 _BELOW = re.compile(r"\(torch/utils/data/_utils/(fetch|worker)\.py")
 
 
@@ -109,6 +111,15 @@ def labels(stack: str) -> tuple[str, str]:
     return inner if outer is None else library_function(outer[0], outer[1]) + ours, inner
 
 
+def later_epochs(stacks: list[tuple[str, int]], epochs: int) -> list[tuple[str, int]]:
+    """Those of lanes that came after the first epoch. All of them, where lanes are fewer than epochs: such
+    lanes stay."""
+    of_process = [max(map(int, _PROCESS.findall(stack)[-1:]), default=0) for stack, _ in stacks]
+    lanes = sorted(set(of_process))
+    first = set(lanes[: -(-len(lanes) // epochs)]) if len(lanes) > epochs > 1 else set()
+    return [one for one, process in zip(stacks, of_process, strict=True) if process not in first]
+
+
 def profile(name: str, data: pathlib.Path, epochs: int) -> dict[str, dict[str, int]]:
     """{"outer" or "inner": {call: samples}} of one program's stages."""
     with tempfile.TemporaryDirectory() as folder:
@@ -137,12 +148,12 @@ def profile(name: str, data: pathlib.Path, epochs: int) -> dict[str, dict[str, i
         if not text:
             print(f"  {name}: no stacks\n{done.stderr[-500:]}", file=sys.stderr)
     counted = {"outer": collections.Counter(), "inner": collections.Counter()}
-    for line in text.splitlines():
-        stack, _, samples = line.rpartition(" ")
-        if _LANES.search(stack):
-            outer, inner = labels(stack)
-            counted["outer"][outer] += int(samples)
-            counted["inner"][inner] += int(samples)
+    parted = [line.rpartition(" ") for line in text.splitlines()]
+    found = [(stack, int(samples)) for stack, _, samples in parted if _LANES.search(stack)]
+    for stack, samples in later_epochs(found, epochs):
+        outer, inner = labels(stack)
+        counted["outer"][outer] += samples
+        counted["inner"][inner] += samples
     return {kind: dict(counts) for kind, counts in counted.items()}
 
 
@@ -174,8 +185,9 @@ def write(profiles: dict[str, dict], epochs: int, share: float) -> None:
         f"Command: `.venv/bin/python bench/real/calls.py --share {share} --epochs {epochs}` (py-spy is "
         "needed; no part of the project's environment)", "",
         f"{len(good)} programs of [bench/real](../real/README.md) whose stages are Python, {epochs} epochs each, "
-        f"served; {seconds:.0f} s of lanes and stage hosts, looked at {RATE} times a second. A mean share "
-        "counts each program alike.", "",
+        f"served with the default cache, without the first epochs of lanes that do not stay; {seconds:.0f} s of lanes and stage hosts, looked at {RATE} times a second. A mean share "
+        "counts each program alike. A process that is ready to run and waits for a core is counted, too: on a busy "
+        "machine the lines `around samples` have more than they cost.", "",
         "## What the program's code calls", "",
         "A library's function with all that it calls itself; what is the program's own has the calls of its line.", "",
         *table(good, "outer", 60), "",
@@ -198,7 +210,7 @@ def main() -> None:
         default=1,
         help="of the files that the data have, for data of their own",
     )
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument(
         "--kept", type=pathlib.Path, default=harness.ROOT / "build" / "real" / "calls.json"
     )

@@ -24,6 +24,40 @@ print(resident() - before)
 """
 
 
+FAULTS = """
+import resource
+import sys
+import numpy as np
+from headrace.stage import memory
+
+if sys.argv[1] == "lane":
+    memory.Buffers()
+
+def sample():
+    several = [np.ones(2 << 20, np.uint8) for _ in range(4)]
+    return sum(len(one) for one in several)
+
+sample()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    sample()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def faults_of_samples(process):
+    """Pages that the kernel made for 20 samples with four buffers of 2 MiB each, after the first one."""
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTS, process], env={}, capture_output=True, text=True, check=True
+    )
+    return int(done.stdout)
+
+
+def test_buffers_of_samples_stay():
+    assert faults_of_samples("other") > 20 * 512  # else there is nothing to keep
+    assert faults_of_samples("lane") < 512
+
+
 def kept_of_a_buffer(*batches, **environment):
     """Bytes that stay with a process that has made batches of these sizes, after it has released a
     buffer of SIZE."""

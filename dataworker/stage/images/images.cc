@@ -22,6 +22,8 @@
 #include "dataworker/stage/images/native_chain.h"
 #include "dataworker/stage/images/picture_functions.h"
 #include "dataworker/stage/images/pixel_memory.h"
+#include "dataworker/stage/images/spline_functions.h"
+#include "dataworker/stage/images/tensor_colors.h"
 
 namespace nb = nanobind;
 
@@ -174,4 +176,6 @@ NB_MODULE(_images, module) {
   headrace::BindJpegFiles(module);
   headrace::BindPictureFunctions(module);
   headrace::BindPixelMemory(module);
+  headrace::BindSplineFunctions(module);
+  headrace::BindTensorColors(module);
 }

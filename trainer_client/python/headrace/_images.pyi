@@ -93,3 +93,25 @@ def fill_pixels(pixels: np.ndarray, exported: object) -> bool:
 def stack_planes(samples: list[np.ndarray], out: np.ndarray) -> bool:
     """torch.stack of [3, ...] of which the elements of a pixel lie next to each other, each of 1 byte or of 4,
     without the GIL. `out`: contiguous, with the result's shape. False, untouched: they have another form."""
+
+def turn_hue(image: np.ndarray, factor: float, api: int, out: np.ndarray) -> bool:
+    """torchvision's adjust_hue of a tensor's uint8 [3, H, W], of any strides, without the GIL. api: 1 for
+    torchvision.transforms, 2 for v2. `out`: of the same shape. False, untouched: other arguments."""
+
+# What scipy.ndimage calls, of arrays with two axes of up to 32,768 elements, without the GIL. False, untouched: other
+# sizes. Thread-safe.
+
+def filter_spline(src: np.ndarray, axis: int, out: np.ndarray) -> bool:
+    """A spline filter of order 3 that mirrors at the ends, along the axis. src: float32 or float64, of any strides,
+    which may be `out`. out: float64, contiguous, of the same shape. Sides of at least 4."""
+
+def zoom_spline(
+    filtered: np.ndarray, zoom: list[float], outside: float, out: np.ndarray
+) -> bool:
+    """zoom_shift of order 3 and mode `constant`. filtered: float64, contiguous. out: float32 or float64."""
+
+def take_nearest(
+    src: np.ndarray, fractions: bool, matrix: list[float], offset: list[float], out: np.ndarray
+) -> bool:
+    """geometric_transform of order 0 and mode `constant` with zero outside. Arrays: uint8 [H, W, bytes of an element],
+    contiguous. fractions: float32 or float64; else elements of 1 or 4 bytes. matrix: by rows."""

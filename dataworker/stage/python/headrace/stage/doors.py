@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 # Modules that name entries, by the library that must be loaded.
 NATIVE = {
     "cv2": ".opencv",
+    "numpy": ".numpy_functions",
+    "scipy.ndimage": ".scipy_functions",
     "albucore.functions": ".albucore",
     "torchvision.io.image": ".vision_io",
 }
@@ -50,3 +52,7 @@ class Entry(NamedTuple):
     settle: Callable[[Any], Any] = lambda value: value
     # How its results are kept beyond this process (leaf_arrays.FileLeaf); None: they are not.
     leaf: Any = None
+    # Its calls are many and short, and most may be none of the native form's.
+    rests: bool = False
+    # Of a function that changes its argument in place: whether both do the same, in place of a comparison of results.
+    alike: Callable[[], bool] | None = None

@@ -164,6 +164,18 @@ class ImageMaker:
     def takes(self, op: str) -> bool:
         return self.on and op not in self.kept and (self.decodes or op != "decode")
 
+    def is_checked(self, what: tuple[str, ...]) -> bool:
+        """Whether enough results of `what` were made both ways."""
+        return self._checked[what] >= CHECKS
+
+    def check(self, what: tuple[str, ...], same: bool, library: str) -> None:
+        """Notes that one was, and was the same, or that it was not. `what` begins with the operator."""
+        self.news += 1
+        if same:
+            self._checked[what] += 1
+        else:
+            self._keep(what[0], library)
+
     def pixels(self, source: Source, steps: tuple[Step, ...]) -> Any:
         """uint8 [H, W, 3], or None: PIL must make it."""
         return self._render(source, steps, (), lambda image: image.tobytes())
@@ -295,9 +307,8 @@ class ImageMaker:
                 break
         self._keep(op)
 
-    def _keep(self, op: str) -> None:
+    def _keep(self, op: str, library: str = f"PIL {PIL.__version__}") -> None:
         self.kept.add(op)
         self.news += 1
-        tell(
-            f"headrace: {op} gives other bits natively than PIL {PIL.__version__} does: PIL does it"
-        )
+        does = library.split()[0]
+        tell(f"headrace: {op} gives other bits natively than {library} does: {does} does it")

@@ -24,7 +24,7 @@ import torch
 from PIL import Image
 
 from ..process.output import tell
-from . import pixel_memory, single_transforms
+from . import pixel_memory, single_transforms, tensor_colors
 from .deferred import DeferredImage, deferred_of, of_array
 from .finding import Finding, FoundOut
 from .plain_pictures import is_pils
@@ -64,6 +64,10 @@ class Performer:
         self._compiled = 0
         self._of_singles: list[Recipe] = []
         self._known: dict[Any, Finding] = {}  # by names of runs
+
+    @property
+    def maker(self) -> ImageMaker:
+        return self._maker
 
     @property
     def compiled(self) -> set[tuple[int, bool]]:
@@ -356,6 +360,7 @@ def enable(performer: Performer) -> None:
     """Once in a process, after the imports of user code."""
     global _performer
     _performer = performer
+    tensor_colors.enable(performer.maker)
     for cls, name in _entrances():
         call = _entered(getattr(cls, name), performer)
         setattr(cls, name, call)

@@ -1,0 +1,151 @@
+"""numpy.random.shuffle of rows, and numpy.sum, all and any along a short last axis, by quicker functions of NumPy's
+own (functions.py). Programs with points, boxes and rows of tables spend much of their time in them.
+
+The shuffle swaps rows through Python's buffers, 350 ns each. What it draws depends on the number of rows alone. So
+it shuffles their numbers, and the rows are taken once. The sums go along three numbers at a time, 11 ns each. Columns
+are added instead: in the same order, each sum rounded as often.
+
+Why so: docs/adr/0107-rows-and-tensors.md.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from .doors import Entry, Made
+
+_LEAST_ROWS = 64  # of a shuffle
+_MOST_BYTES = 256 << 20  # that a shuffle copies
+_LEAST_VALUES = 1024  # of a sum; below, the calls are most of the time
+_COLUMNS = range(2, 8)  # from eight on, NumPy adds in another order
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_BOOL = np.dtype(bool)
+# What NumPy's sums begin with: a zero of one sign or the other, as the sum of zeros tells.
+_NOTHING = float(np.add.reduce(np.full((2, 2), -0.0), 1)[0])
+
+
+def _shuffled(x: Any, shuffle: Callable[[Any], None]) -> bool:
+    """Shuffles the rows as `shuffle` does, which is of NumPy's RandomState. False, with nothing drawn: it has to."""
+    if type(x) is not np.ndarray or x.ndim < 2 or len(x) < _LEAST_ROWS:
+        return False
+    if x.dtype.hasobject or not x.flags.writeable or not 0 < x.nbytes <= _MOST_BYTES:
+        return False
+    row = x[0]
+    if not row.flags.c_contiguous or x.strides[0] < row.nbytes:
+        return False  # rows may lie in each other
+    rows, order = np.empty(x.shape, x.dtype), np.arange(len(x))
+    shuffle(order)
+    np.take(x, order, 0, rows, "clip")
+    x[...] = rows
+    return True
+
+
+def _shuffle(x: Any) -> Made | None:
+    return Made(None, None) if _shuffled(x, np.random.mtrand._rand.shuffle) else None
+
+
+def _shuffles_alike() -> bool:
+    """By generators of their own, from which the program draws nothing."""
+    for seed, shape in enumerate(((64, 4), (257, 1), (1000, 2, 3), (70, 5))):
+        mine, theirs = np.random.RandomState(seed), np.random.RandomState(seed)
+        given = theirs.random_sample(shape).astype((np.float32, np.float64, np.int64)[seed % 3])
+        mine.random_sample(shape)
+        made = given.copy()
+        if not _shuffled(made, mine.shuffle):
+            return False
+        theirs.shuffle(given)
+        states = mine.get_state()[1].tobytes() == theirs.get_state()[1].tobytes()
+        if not states or mine.random_sample() != theirs.random_sample():
+            return False
+        if made.tobytes() != given.tobytes():
+            return False
+    return True
+
+
+def _is_long(a: Any, axis: Any) -> bool:
+    """Rows of a few values each, to be gathered by row."""
+    if type(axis) is not int or type(a) is not np.ndarray or a.ndim != 2:
+        return False
+    return axis in (1, -1) and a.shape[1] in _COLUMNS and a.size >= _LEAST_VALUES
+
+
+def _sum(a: Any, axis: Any = None) -> Made | None:
+    if not _is_long(a, axis) or a.dtype not in _FLOATS:
+        return None
+    with np.errstate(over="raise", invalid="raise"):  # NumPy has words of its own for it
+        made = a[:, 0] + a[:, 1]
+        for column in range(2, a.shape[1]):
+            made += a[:, column]
+        made += _NOTHING
+    lowest = made.min()
+    # Of two that are no numbers, either may be the sum.
+    return Made((a.dtype.char, a.shape[1]), made) if lowest == lowest else None
+
+
+def _of_columns(operator: Any) -> Callable[..., Made | None]:
+    def gathered(a: Any, axis: Any = None) -> Made | None:
+        if not _is_long(a, axis) or a.dtype is not _BOOL:
+            return None
+        made = operator(a[:, 0], a[:, 1])
+        for column in range(2, a.shape[1]):
+            operator(made, a[:, column], made)
+        return Made(a.shape[1], made)
+
+    return gathered
+
+
+def _rows(columns: int, dtype: Any) -> Any:
+    random = np.random.Generator(np.random.PCG64(columns))
+    values = random.integers(-(10**6), 10**6, (_LEAST_VALUES, columns)) * 1.0
+    values *= 10.0 ** random.integers(-9, 9, values.shape)
+    values[random.random(values.shape) < 0.2] = -0.0
+    return values.astype(dtype)
+
+
+def _sum_trials() -> Iterator[tuple[Any, ...]]:
+    for columns in _COLUMNS:
+        for dtype in _FLOATS:
+            yield _rows(columns, dtype), -1
+
+
+def _bool_trials() -> Iterator[tuple[Any, ...]]:
+    for columns in _COLUMNS:
+        yield (
+            np.random.Generator(np.random.PCG64(columns)).random((_LEAST_VALUES, columns)) < 0.5,
+            1,
+        )
+
+
+def _is_global(shuffle: Any) -> bool:
+    """Whether the module's function is that of its own generator."""
+    of: Any = getattr(shuffle, "__self__", None)
+    kind = np.random.RandomState
+    own = type(shuffle) is MethodType and of is np.random.mtrand._rand and type(of) is kind
+    return own and shuffle.__func__ is kind.shuffle
+
+
+def entries() -> Iterator[Entry]:
+    library = f"NumPy {np.__version__}"
+
+    def entry(name: str, native: Any, trials: Any) -> Entry:
+        own = type(np.concatenate)  # NumPy's dispatchers
+        return Entry(np, name, own, library, native, trials=trials, pictures=False, rests=True)
+
+    yield entry("sum", _sum, _sum_trials)
+    yield entry("all", _of_columns(np.logical_and), _bool_trials)
+    yield entry("any", _of_columns(np.logical_or), _bool_trials)
+    # NumPy imports it when it is first asked for.
+    if "numpy.random" in sys.modules and _is_global(np.random.shuffle):
+        yield Entry(
+            np.random,
+            "shuffle",
+            MethodType,
+            library,
+            _shuffle,
+            pictures=False,
+            rests=True,
+            alike=_shuffles_alike,
+        )

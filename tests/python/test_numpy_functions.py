@@ -1,0 +1,200 @@
+"""Shuffles of rows and short sums in programs' lanes: NumPy's own bits, draws, warnings and errors
+(stage/numpy_functions.py)."""
+
+import random
+import warnings
+
+import numpy as np
+from support.own_process import in_own_process
+
+SEED = 20261130
+KINDS = ("float32", "float64", "bool") * 4 + (
+    "float32",
+    "float64",
+    "float16",
+    "int64",
+    "uint8",
+    "bool",
+    "complex64",
+    ">f4",
+    "M8[s]",
+)
+WAYS = ({"axis": -1}, {"axis": 1}) * 3 + (
+    {"axis": 0},
+    {},
+    {"axis": 1, "keepdims": True},
+    {"axis": -2},
+)
+
+
+def enable(checks=0):
+    """As in a lane. With 0 checks only the native form makes what it can make."""
+    from headrace.stage import functions
+
+    real = np.sum, np.all, np.any, np.random.shuffle
+    functions.CHECKS = checks
+    functions._MOST_REFUSED = 1 << 30  # none of them rests
+    functions.enable()
+    return functions, real
+
+
+def rows(rng, most=1500):
+    """With two axes as a rule, whole or a part of others."""
+    kind = np.dtype(rng.choice(KINDS))
+    count, columns = (
+        rng.choice((1, 63, 64, *(rng.randint(65, most) for _ in range(5)))),
+        rng.randint(1, 9),
+    )
+    more = (rng.randint(1, 4),) * rng.choice((0, 0, 0, 1))
+    generator = np.random.RandomState(rng.randrange(2**32))
+    values = generator.standard_normal((count, columns, *more)) * 10.0 ** rng.randint(-3, 30)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        array = (values > 0) if kind.kind == "b" else values.astype("i8").astype(kind)
+        array = values.astype(kind) if kind.kind in "fc" else array
+    if kind.kind == "f" and rng.random() < 0.5:
+        odd = generator.choice([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan], array.shape)
+        array[generator.random_sample(array.shape) < 0.02] = 0
+        mask = generator.random_sample(array.shape) < rng.choice((0, 0.001, 0.3))
+        array = np.where(mask, odd, array).astype(kind)
+    way = rng.randrange(7)
+    if way == 1:
+        array = array[::-1]
+    elif way == 2:
+        array = np.asfortranarray(array)
+    elif way == 3:
+        array = array[:, ::2]
+    elif way == 4:
+        array = np.concatenate([array, array], 1)[:, : array.shape[1]]
+    elif way == 5:
+        array.flags.writeable = False
+    elif way == 6:
+        array = np.broadcast_to(array[:1], array.shape)
+    return array
+
+
+def counted(native, calls):
+    """Notes for each call whether the native form made it."""
+
+    def made(args, named):
+        found = native(args, named)
+        calls.append(found is not None)
+        return found
+
+    return made
+
+
+def seen(function, *args, **named):
+    """Everything that a program can see of a call."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            made = function(*args, **named)
+        except Exception as error:
+            return type(error), str(error), [str(one.message) for one in said]
+    said = [(one.category, str(one.message)) for one in said]
+    if not isinstance(made, np.ndarray):
+        return type(made), np.asarray(made).tobytes(), said
+    flags = made.flags.c_contiguous, made.flags.writeable, made.flags.owndata
+    return type(made), made.dtype, made.shape, made.strides, flags, made.tobytes(), said
+
+
+@in_own_process
+def test_sums_are_numpys():
+    _, real = enable()
+    rng, native = random.Random(SEED), []
+    for mine in (np.sum, np.all, np.any):
+        mine._native = counted(mine._native, native)
+    for case in range(600):
+        array = rows(rng)
+        given = rng.choice(WAYS)
+        for mine, theirs in zip((np.sum, np.all, np.any), real, strict=False):
+            note = SEED, case, mine, array.dtype, array.shape, array.strides, given
+            with np.errstate(all=rng.choice(("warn", "ignore", "raise"))):
+                assert seen(mine, array, **given) == seen(theirs, array, **given), note
+    assert sum(native) > 60
+
+
+@in_own_process
+def test_shuffles_are_numpys():
+    _, (*_, real) = enable()
+    rng, native = random.Random(SEED), []
+    np.random.shuffle._native = counted(np.random.shuffle._native, native)
+    for case in range(600):
+        array, seed = rows(rng), rng.randrange(2**32)
+        found = []
+        for shuffle in (np.random.shuffle, real):
+            np.random.seed(seed)
+            given = array.copy(order="K") if array.flags.writeable else array
+            if array.flags.writeable and array.strides[0] < 0:
+                given = given[::-1].copy()[::-1]
+            outcome = seen(shuffle, given)
+            found.append(
+                (outcome, given.tobytes(), np.random.random(), repr(np.random.get_state()))
+            )
+        assert found[0] == found[1], (SEED, case, array.dtype, array.shape, array.strides)
+    assert sum(native) > 80
+
+
+@in_own_process
+def test_what_else_is_shuffled_is_numpys():
+    functions, (*_, real) = enable()
+    given = list(range(100)), np.arange(100), np.array([[1, "a"]] * 70, object), [[1, 2], [3, 4]]
+    for thing in given:
+        found = []
+        for shuffle in (np.random.shuffle, real):
+            np.random.seed(7)
+            held = thing.copy()
+            shuffle(held)
+            found.append((repr(held), np.random.random()))
+        assert found[0] == found[1]
+    assert seen(np.random.shuffle)[0] is TypeError
+    assert seen(np.random.shuffle, 5) == seen(real, 5)
+
+
+@in_own_process
+def test_a_shuffle_of_the_programs_own_stays():
+    def own(rows):
+        rows[:] = 0
+
+    np.random.shuffle = own
+    enable()
+    assert np.random.shuffle is own
+
+
+@in_own_process
+def test_another_generators_shuffle_stays():
+    np.random.shuffle = np.random.RandomState(3).shuffle
+    own = np.random.shuffle
+    enable()
+    assert np.random.shuffle is own
+
+
+@in_own_process
+def test_another_numpys_bits_end_it():
+    from headrace.stage import numpy_functions
+
+    numpy_functions._shuffled = lambda x, shuffle: shuffle(np.arange(len(x))) is None
+    _, (*_, real) = enable()
+    rows = np.arange(4000).reshape(1000, 4)
+    np.random.seed(1)
+    mine = rows.copy()
+    np.random.shuffle(mine)
+    np.random.seed(1)
+    theirs = rows.copy()
+    real(theirs)
+    assert (mine == theirs).all() and not np.random.shuffle._on
+
+
+@in_own_process
+def test_calls_that_are_none_of_ours_are_let_alone():
+    from headrace.stage import functions
+
+    functions.enable()
+    small = np.ones(10)
+    for _ in range(functions._MOST_REFUSED):
+        np.sum(small)
+    assert np.sum._resting > 0
+    resting = np.sum._resting
+    assert np.sum(np.ones((2000, 3)), 1).tobytes() == np.full(2000, 3.0).tobytes()
+    assert np.sum._resting == resting - 1
