@@ -46,6 +46,8 @@ class LaneContext:
             loader = iterator._loader()
             finds = options.from_environment().found_functions and _forks(context)
             declared_here.prepare([loader.dataset, loader.collate_fn], finds)
+        if iterator._watched() is not None:
+            from ..stage import watch  # noqa: F401 - lanes find it loaded
         self._lessons = iterator.lessons(intact=preload_natives())
 
     def Event(self) -> "_Ended":

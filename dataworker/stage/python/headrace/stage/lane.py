@@ -13,19 +13,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from ..process import fork_hooks, sockets
+from ..process import fork_hooks, own_imports, sockets
 from ..process.output import muted
 from ..records import dataclass
 from . import ahead, bad_samples, declared_here, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_images import keep_pictures, native_images, opened_pictures
-from .lane_requests import Again, Asked, Requests
+from .lane_requests import Again, Asked, Requests, passed
 from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, set_state
 from .redo import Redo, know
 from .seeded_keys import seeded
-from .watch import Watch
 from .wire import Request, numbers
 
 # How often a lane makes its batches again, at the most and on average, to go on after damaged pictures.
@@ -115,7 +114,7 @@ class LanePort:
         life = 0 if handed is None else handed.life
         self._requests = Requests(self._control, self._settings.trainer, life)
         self._collate = arguments["collate_fn"]
-        self._watch: Watch | None = None
+        self._watch: Any = None  # of watch.py
         self._into_slot = self._settings.auto_collation and keeps_nothing(self._collate)
         self._roots = {"dataset": arguments["dataset"], "collate_fn": self._collate}
         self._now: Asked | None = None
@@ -242,7 +241,7 @@ class LanePort:
         if not self.may_begin_again and request.name < self._newest:
             # The trainer asks for a lane's next batch when it has the one before. So this is a
             # repeat of one that it has, from a data worker that was slow to hand it on.
-            self._requests.answer(asked, *_passed(asked))
+            self._requests.answer(asked, *passed(asked))
             return None
         self._newest = request.name
         self._last = None
@@ -313,6 +312,9 @@ class LanePort:
         if lessons is not None:
             lessons.know_functions()
         if settings.watched is not None:
+            with own_imports.as_they_were():
+                from .watch import Watch
+
             self._watch = Watch(self._roots, settings.watched)
 
     # Answers.
@@ -390,11 +392,3 @@ class LanePort:
 
         info: Any = get_worker_info()
         return pickle_error(ExceptionWrapper(where=f"in DataLoader worker process {info.id}"))
-
-
-def _passed(asked: Asked) -> tuple[bytes, ...]:
-    """The parts of wire.DONE for a batch that the lane has passed."""
-    none = numbers(0)
-    empty = numbers()
-    made = b"", empty, empty, b"", b"", b"", b""
-    return numbers(wire.PASSED), none, *made, none, none, numbers(asked.cpu_used()), b""
