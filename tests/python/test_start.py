@@ -139,6 +139,7 @@ import torch.utils.data.dataloader
 import bisect, types
 from headrace.process import own_imports
 samples = own_imports.Late("headrace.admission.samples")
+assert not hasattr(samples, "__wrapped__") and not hasattr(samples, "__path__")
 assert "headrace.admission.samples" not in sys.modules
 own = sys.modules["bisect"] = types.ModuleType("bisect")
 del sys.modules["random"]
