@@ -57,30 +57,72 @@ std::string WrongWord(const CLI::App& app, const std::vector<std::string>& words
   return "";
 }
 
-// Adds what the file of settings says to the words.
-headrace::Status ReadConfig(const CLI::App& app, std::vector<std::string>& words) {
-  namespace cli = headrace::cli;
-  // A process that another one of ours starts was told all.
+// The file of settings; empty: there is none, or a process that another one of ours starts was told all.
+std::string ConfigFor(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    if (word == "--embedded" || word.starts_with("--parent-pid")) return headrace::Status::Ok();
+    if (word == "--embedded" || word.starts_with("--parent-pid")) return "";
   }
-  const cli::EnvironmentOf environment = [](const std::string& name) {
-    return cli::Environment(name.c_str());
-  };
-  const std::string path = cli::ConfigPath(
-      environment, [](const std::string& each) { return ::access(each.c_str(), F_OK) == 0; });
+  return headrace::cli::ConfigPath(
+      [](const std::string& name) { return headrace::cli::Environment(name.c_str()); },
+      [](const std::string& each) { return ::access(each.c_str(), F_OK) == 0; });
+}
+
+// Adds what the file of settings says to the words.
+headrace::Status ReadConfig(const CLI::App& app, const std::string& path,
+                            std::vector<std::string>& words) {
+  namespace cli = headrace::cli;
   if (path.empty()) return headrace::Status::Ok();
   std::ifstream file(path);
   if (!file) return headrace::ErrnoStatus(errno, path);
   std::stringstream text;
   text << file.rdbuf();
   headrace::Result<cli::Configured> configured =
-      cli::WithConfig(app, words, text.str(), environment);
+      cli::WithConfig(app, words, text.str(),
+                      [](const std::string& name) { return cli::Environment(name.c_str()); });
   if (!configured.ok()) return configured.status().WithContext(path);
   cli::SetEnvironment("HEADRACE_COORDINATOR", configured->coordinator);
   cli::SetEnvironment("HEADRACE_KEYS", configured->keys);
   words = std::move(configured->words);
   return headrace::Status::Ok();
+}
+
+// What the start of a program waits for. Such a process makes the options of its own subcommand alone: those of all
+// take 3 ms. A file of settings may name others.
+bool AddAlone(const std::string& name, CLI::App& app, headrace::cli::Action& chosen,
+              const std::vector<std::string>& program) {
+  if (name == "run") {
+    headrace::cli::AddRun(app, chosen, program);
+  } else if (name == "coordinator") {
+    headrace::cli::AddCoordinator(app, chosen);
+  } else if (name == "worker") {
+    headrace::cli::AddWorker(app, chosen);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void AddAll(CLI::App& app, headrace::cli::Action& chosen, const std::vector<std::string>& program) {
+  headrace::cli::AddRun(app, chosen, program);
+  headrace::cli::AddExplain(app, chosen, program);
+  headrace::cli::AddVerify(app, chosen, program);
+  headrace::cli::AddCoordinator(app, chosen);
+  headrace::cli::AddWorker(app, chosen);
+  headrace::cli::AddJobs(app, chosen);
+  headrace::cli::AddWorkers(app, chosen);
+  headrace::cli::AddPoolsCommand(app, chosen);
+  headrace::cli::AddCache(app, chosen);
+  headrace::cli::AddDatasets(app, chosen);
+  headrace::cli::AddDrain(app, chosen);
+  headrace::cli::AddTop(app, chosen);
+  headrace::cli::AddMetrics(app, chosen);
+  headrace::cli::AddDoctor(app, chosen);
+  headrace::cli::AddKeysCommand(app, chosen);
+  headrace::cli::AddAdvise(app, chosen);
+  headrace::cli::AddSimulate(app, chosen);
+  headrace::cli::AddOperators(app, chosen);
+  headrace::cli::AddCompletion(app, chosen);
+  headrace::cli::AddManual(app, chosen);
 }
 
 }  // namespace
@@ -122,27 +164,11 @@ int main(int argc, char** argv) {
     arguments.erase(arguments.begin() + 1, arguments.end());
     arguments.insert(arguments.end(), rest.begin(), rest.end());
   }
-  headrace::cli::AddRun(app, chosen, program);
-  headrace::cli::AddExplain(app, chosen, program);
-  headrace::cli::AddVerify(app, chosen, program);
-  headrace::cli::AddCoordinator(app, chosen);
-  headrace::cli::AddWorker(app, chosen);
-  headrace::cli::AddJobs(app, chosen);
-  headrace::cli::AddWorkers(app, chosen);
-  headrace::cli::AddPoolsCommand(app, chosen);
-  headrace::cli::AddCache(app, chosen);
-  headrace::cli::AddDatasets(app, chosen);
-  headrace::cli::AddDrain(app, chosen);
-  headrace::cli::AddTop(app, chosen);
-  headrace::cli::AddMetrics(app, chosen);
-  headrace::cli::AddDoctor(app, chosen);
-  headrace::cli::AddKeysCommand(app, chosen);
-  headrace::cli::AddAdvise(app, chosen);
-  headrace::cli::AddSimulate(app, chosen);
-  headrace::cli::AddOperators(app, chosen);
-  headrace::cli::AddCompletion(app, chosen);
-  headrace::cli::AddManual(app, chosen);
-  if (const headrace::Status read = ReadConfig(app, arguments); !read.ok()) {
+  const std::string config = ConfigFor(arguments);
+  if (!config.empty() || arguments.empty() || !AddAlone(arguments[0], app, chosen, program)) {
+    AddAll(app, chosen, program);
+  }
+  if (const headrace::Status read = ReadConfig(app, config, arguments); !read.ok()) {
     headrace::cli::Fail(read);
     return 2;
   }

@@ -100,7 +100,7 @@ from headrace.native import transforms
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets, transforms as t
 
-real_flip, real_admit = transforms._TABLE["v1.RandomVerticalFlip"], seam.admit
+real_flip, real_admit = transforms._TABLE["v1.RandomVerticalFlip"], seam.admission.admit
 
 def never(transform):
     node = real_flip(transform)
@@ -109,7 +109,7 @@ def never(transform):
 
 # The operator's arguments are misread, and one loader is not compared before it is served.
 transforms._TABLE["v1.RandomVerticalFlip"] = never
-seam.admit = lambda loader, captured, *reference: (
+seam.admission.admit = lambda loader, captured, *reference: (
     captured if hasattr(loader, "unseen") else real_admit(loader, captured, *reference)
 )
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from ..capture import Captured, NativePlan
+from ..capture import NativePlan
 from ..errors import SamplesDiffer
 from ..native import binding
 from ..native.targets import same_value
@@ -30,6 +30,7 @@ from .admission import fields_of
 from .asks import GO_ON, Ask, Start
 from .bits import copy_of, same_bits
 from .lane_state import numpy_seed
+from .plain import Plain
 from .reference import Reference, ReferenceLost
 
 _SAMPLES = 4  # of a batch
@@ -47,15 +48,6 @@ class Kept(Protocol):
     def workers_met(self, signature: str) -> set[int]: ...
 
 
-class Plain:
-    """Nothing is compared."""
-
-    def begin(self, raw: Any, base_seed: int, first_batch: int) -> None: ...
-    def submitted(self, number: int, keys: Sequence[int], odd: bool) -> None: ...
-    def delivered(self, batch: Any, fields: list[torch.Tensor]) -> None: ...
-    def finish(self) -> None: ...
-
-
 @dataclass
 class _Waiting:
     """Samples that were handed out, and whose reference is being made."""
@@ -68,11 +60,9 @@ class _Waiting:
 
 
 def comparison_of(
-    loader: Any, captured: Captured, reference: Reference, state: Kept
+    loader: Any, captured: NativePlan, reference: Reference, state: Kept
 ) -> "Comparison | Plain":
-    if not isinstance(captured, NativePlan) or options.from_environment().compare == 0:
-        return Plain()
-    if not state.compares:
+    if options.from_environment().compare == 0 or not state.compares:
         return Plain()
     return Comparison(loader, captured, reference, state)
 

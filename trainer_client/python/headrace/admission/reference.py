@@ -17,14 +17,19 @@ from collections import deque
 from collections.abc import Iterable
 from multiprocessing.connection import Connection
 from multiprocessing.popen_fork import Popen
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch.multiprocessing
 
 from ..errors import HeadraceError
 from ..process import sockets
-from . import reference_process
+from ..process.own_imports import Late
 from .asks import Ask, Made
+
+if TYPE_CHECKING:
+    from . import reference_process
+else:
+    reference_process = Late("headrace.admission.reference_process")
 
 _SLICE = 0.1  # seconds between two looks at the deadline
 _PATIENCE = 5.0  # seconds for a process that was told to end

@@ -1,10 +1,11 @@
 """Put on PYTHONPATH by `headrace run`: installs the seam when the program imports torch's loader, or
 torchdata's.
 
-Every interpreter below `headrace run` executes this file, so it imports nothing but sys and os
+Every interpreter below `headrace run` executes this file, so it imports nothing but gc, sys and os
 unless one of them is really imported.
 """
 
+import gc
 import os
 import sys
 
@@ -56,8 +57,31 @@ def _load(name: str, folder: str) -> None:
     spec.loader.exec_module(package)
 
 
+def _before() -> None:
+    pass
+
+
+def _in_parent() -> None:
+    pass
+
+
+def _in_child() -> None:
+    pass
+
+
+def _find_fork_lists() -> "tuple[tuple[Any, ...], list[list[Any]]]":
+    """What process/fork_hooks.py looks for: functions of ours, and the lists in which the interpreter keeps
+    what runs at forks. Now, because every object of the process is looked at, and there are few."""
+    markers = _before, _in_parent, _in_child
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+    return markers, [one for one in gc.get_referrers(*markers) if type(one) is list]
+
+
 class _SeamFinder:
     """A meta path finder that waits for these modules."""
+
+    def __init__(self) -> None:
+        self._fork_lists = _find_fork_lists()
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
         if name not in _MODULES:
@@ -79,7 +103,7 @@ class _SeamFinder:
             except ImportError as error:
                 print(f"headrace: not used in this program: {error}", file=sys.stderr)
             else:
-                hook.patch(module)
+                hook.patch(module, self._fork_lists)
 
         spec.loader.exec_module = exec_module
         return spec

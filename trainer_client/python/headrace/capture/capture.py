@@ -3,28 +3,33 @@
 import multiprocessing
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
 from ..native import binding, collate
-from ..native.float_nodes import limit_to_one_thread
 from ..native.intact import OF_ARRAYS, OF_IMAGES, OF_TIMM, Changed, check_intact
 from ..native.libraries import libraries
 from ..native.plan import Local, NotNative, Plan, PythonStage
 from ..native.structure import plain
-from ..native.torch_exp import add_torch_exp
 from ..process import fork_hooks
+from ..process.own_imports import Late
 from ..service import options
 from . import hooks, kept
 from .captured import Captured, NativePlan, StagePlan, StaysLocal
-from .computed import Computed, computed_of, with_form
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
 from .known_hooks import Seeding, stock_numpy_seed, stock_seed
 from .refusal import Refusal
+
+if TYPE_CHECKING:
+    from ..native import float_nodes, torch_exp
+    from . import computed
+else:
+    computed = Late("headrace.capture.computed")
+    float_nodes, torch_exp = Late("headrace.native.float_nodes"), Late("headrace.native.torch_exp")
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -137,14 +142,14 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
             "nothing: a row of an array is cheap to read",
         )
     fields = plain(len(rows.fields)) if rows.structure is None else rows.structure
-    made = Computed([], rows.fields, fields)
+    made = computed.Computed([], rows.fields, fields)
     if rows.source:
-        made = computed_of(rows)
+        made = computed.computed_of(rows)
     if loader.num_workers == 0:
-        limit_to_one_thread(made.nodes)
+        float_nodes.limit_to_one_thread(made.nodes)
     form = None
     if not collate.is_default(loader.collate_fn):
-        made, form = with_form(loader.collate_fn, made)
+        made, form = computed.with_form(loader.collate_fn, made)
     if made.grounds:
         _check_forks(loader)
     plan.chain, plan.fields = made.nodes, made.fields
@@ -156,7 +161,7 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
     plan.rng = "torch" if made.targets is not None else _rng_mode(plan.is_random, rng)
     plan.lanes = max(1, loader.num_workers)
     try:
-        add_torch_exp(plan)
+        torch_exp.add_torch_exp(plan)
         binding.check_plan(plan.to_dict())
     except binding.UnsupportedError as error:
         raise NotNative(str(error)) from None

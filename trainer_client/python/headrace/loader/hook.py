@@ -63,15 +63,17 @@ def _unpatch(loader: Any) -> None:
         loader._get_iterator = stock
 
 
-def patch(module: ModuleType) -> None:
-    """install() for one module: torch.utils.data.dataloader, or STATEFUL."""
+def patch(module: ModuleType, fork_lists: Any = None) -> None:
+    """install() for one module: torch.utils.data.dataloader, or STATEFUL. `fork_lists`: as
+    fork_hooks.find's."""
     global _is_first
     loader = module.StatefulDataLoader if module.__name__ == STATEFUL else module.DataLoader
     if options.is_off() or hasattr(loader._get_iterator, _STOCK):
         return
     options.from_environment()  # a bad setting is reported before the program does any work
-    from ..process import collection, fork_hooks, output  # noqa: F401 - the second must come early
+    from ..process import collection, fork_hooks, output
 
+    fork_hooks.find(fork_lists)
     stock = loader._get_iterator
 
     def _get_iterator(self: Any) -> Any:

@@ -4,29 +4,33 @@ import sys
 import threading
 import weakref
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch.utils.data
 
-from ..admission.admission import admit, is_withdrawn
 from ..admission.reference import Reference
 from ..capture import Captured, NativePlan, Served, StagePlan, StaysLocal, capture
 from ..capture.capture import describe
 from ..errors import CoordinatorUnavailable, OutOfMemory, Unsupported, WorkersUnavailable
 from ..native.plan import Local
 from ..process import collection
+from ..process.own_imports import Late
 from ..process.standard_streams import keep_numbers
-from ..serve.iterator import ServedIter, ServedWorkersIter
 from ..serve.lane_iterator import LaneIter
-from ..serve.lazy import lazy_iterator
 from ..serve.loader_state import LoaderState
 from ..serve.served import await_served, session_key
-from ..serve.stays import local_iterator
-from ..serve.warm import warm_and_end
 from ..service import options, service
 from ..service.report import say
 from . import inspection
 from .names import STATEFUL
+
+if TYPE_CHECKING:
+    from ..admission import admission
+    from ..serve import iterator, lazy, stays, warm
+else:
+    admission = Late("headrace.admission.admission")
+    iterator, lazy = Late("headrace.serve.iterator"), Late("headrace.serve.lazy")
+    stays, warm = Late("headrace.serve.stays"), Late("headrace.serve.warm")
 
 _OFFER = (
     "num_workers=0: draws the program's own random numbers, as ever; where the program draws on the "
@@ -68,14 +72,14 @@ def _make_iterator(loader: Any, stock: Any, state: LoaderState, rng: str) -> Any
     captured = decide(loader, state, rng or options.from_environment().rng)
     _explain(loader, state, captured)
     if options.from_environment().warm:
-        warm_and_end(loader, state, captured)
+        warm.warm_and_end(loader, state, captured)
     if isinstance(captured, StaysLocal):
-        return local_iterator(loader, stock, state)
+        return stays.local_iterator(loader, stock, state)
     in_turn = loader.num_workers == 0 and captured.plan.rng != "sample"
     if in_turn and isinstance(captured, NativePlan):
         if captured.plan.rng == "torch" and (rng or options.from_environment().rng) == "auto":
             say(state.report, captured.name, _OFFER)
-        return lazy_iterator(loader, state, captured, _native_again(loader, state, rng))
+        return lazy.lazy_iterator(loader, state, captured, _native_again(loader, state, rng))
     return _class_for(loader, isinstance(captured, StagePlan))(loader, state, captured)
 
 
@@ -98,15 +102,11 @@ def _native_again(loader: Any, state: LoaderState, rng: str) -> Any:
 
 def _class_for(loader: Any, in_lanes: bool = False) -> Any:
     """The iterator class. Raises Local."""
-    torchdata = sys.modules.get(STATEFUL)
-    if torchdata is None or not isinstance(loader, torchdata.StatefulDataLoader):
-        served = ServedWorkersIter if loader.num_workers > 0 else ServedIter
-        return LaneIter if in_lanes else served
-    try:
-        from ..serve import stateful
-    except ImportError as error:
-        raise Local(f"this torchdata is not known: {error}") from None
-    stateful.check_servable(loader)
+    stateful = _stateful_for(loader)
+    if stateful is None:
+        if in_lanes:
+            return LaneIter
+        return iterator.ServedWorkersIter if loader.num_workers > 0 else iterator.ServedIter
     if in_lanes:
         from ..serve.stateful_lanes import StatefulLaneIter
 
@@ -114,11 +114,24 @@ def _class_for(loader: Any, in_lanes: bool = False) -> Any:
     return stateful.StatefulIter
 
 
+def _stateful_for(loader: Any) -> Any:
+    """serve/stateful.py, if the loader is torchdata's; else None. Raises Local."""
+    torchdata = sys.modules.get(STATEFUL)
+    if torchdata is None or not isinstance(loader, torchdata.StatefulDataLoader):
+        return None
+    try:
+        from ..serve import stateful
+    except ImportError as error:
+        raise Local(f"this torchdata is not known: {error}") from None
+    stateful.check_servable(loader)
+    return stateful
+
+
 def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     """How the loader's batches are to be made."""
     before = state.captured
     try:
-        _class_for(loader)
+        _stateful_for(loader)
         captured = capture(loader, rng, before)
     except Local as reason:
         captured = StaysLocal(describe(loader.dataset), str(reason), reason.remedy)
@@ -157,7 +170,7 @@ def _is_withdrawn(verdict: Captured, captured: Served) -> bool:
     """A comparison found its samples to differ while it was native."""
     if not isinstance(verdict, NativePlan) or not isinstance(captured, NativePlan):
         return False
-    return is_withdrawn(captured)
+    return admission.is_withdrawn(captured)
 
 
 def _admit(loader: Any, state: LoaderState, captured: Served) -> Captured:
@@ -184,7 +197,9 @@ def _admit_now(loader: Any, state: LoaderState, captured: Served) -> Captured:
             raise
         return StaysLocal(captured.name, str(error))
     try:
-        admitted = admit(loader, captured, state.reference)
+        admitted: Captured = captured
+        if isinstance(captured, NativePlan):
+            admitted = admission.admit(loader, captured, state.reference)
         if isinstance(admitted, StagePlan):
             return _try_code(loader, state, admitted)
         return admitted

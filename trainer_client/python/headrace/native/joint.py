@@ -14,8 +14,8 @@ from ..records import dataclass
 from .collate import name_of
 from .gates import GATES, gate_of
 from .kinds import MODULES, check_unaltered, kind_of
+from .nodes import leaves_of, nodes_of_leaf
 from .plan import Node, NotNative
-from .transforms import leaves_of, nodes_of_leaf
 
 PIL, PURE, IMAGE, MASK = "a PIL image", "a tensor", "tv_tensors.Image", "tv_tensors.Mask"
 INDEX = "index"  # the mode of a picture as its file has it: gray, or with a palette

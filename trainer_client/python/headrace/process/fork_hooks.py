@@ -3,9 +3,8 @@
 Stock workers are forks, so such code runs once a worker, in the trainer before and after and in the worker
 first. Natively made batches need no forks, and what Headrace forks for itself is one more: neither may
 show. The interpreter tells nobody which functions are registered, but it keeps them in three lists. A
-function of ours, registered when this module is imported, is how they are found.
-
-Import it early: gc.freeze() hides lists.
+function of ours that is registered is how they are found. That looks at every object of the process, which
+takes 25 ms once torch is imported. So bootstrap/sitecustomize.py does it when the interpreter starts.
 """
 
 import gc
@@ -30,20 +29,10 @@ def _in_child() -> None:
     pass
 
 
-os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
-
-
-_lists = [one for one in gc.get_referrers(_before, _in_parent, _in_child) if type(one) is list]
-
-
-def _list_with(marker: Any) -> list[Any] | None:
-    """The interpreter's own list, which grows in its place. None: it keeps none that can be found."""
-    found = [one for one in _lists if any(hook is marker for hook in one)]
-    return found[0] if len(found) == 1 else None
-
-
-_AROUND = [_list_with(_before), _list_with(_in_parent)]
-_IN_CHILD = _list_with(_in_child)
+# The interpreter's own lists (before a fork, after it in the process that forks, and in the fork), which grow
+# in their places. None: it keeps none that can be found.
+_lists: tuple[list[Any] | None, ...] = ()
+_markers: tuple[Any, ...] = (_before, _in_parent, _in_child)
 # Where installed modules are, as their paths are written.
 LIBRARIES = tuple(
     os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib", "purelib", "platlib")
@@ -54,21 +43,41 @@ _SITES = frozenset(("site-packages", "dist-packages"))
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
+def find(known: tuple[tuple[Any, ...], list[list[Any]]] | None = None) -> None:
+    """Finds the lists, once. Early: gc.freeze() hides them. `known`: three functions that somebody has
+    registered for the three moments, and lists of which some have them."""
+    global _lists, _markers
+    if _lists:
+        return
+    if known is None:
+        os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+        known = _markers, [one for one in gc.get_referrers(*_markers) if type(one) is list]
+    _markers, candidates = known
+    _lists = tuple(_list_with(marker, candidates) for marker in _markers)
+
+
+def _list_with(marker: Any, candidates: list[list[Any]]) -> list[Any] | None:
+    found = [one for one in candidates if any(hook is marker for hook in one)]
+    return found[0] if len(found) == 1 else None
+
+
 def around_forks() -> str:
     """What of the program's runs in the process that forks, in words; empty: nothing."""
-    return next(filter(None, map(_first_own, _AROUND)), "")
+    find()
+    return next(filter(None, map(_first_own, _lists[:2])), "")
 
 
 def in_children() -> str:
     """What of the program's runs in the fork; as above."""
-    return _first_own(_IN_CHILD)
+    find()
+    return _first_own(_lists[2])
 
 
 def _first_own(hooks: list[Any] | None) -> str:
     if hooks is None:
         return "os.register_at_fork: what is registered can't be seen in this interpreter"
     for hook in hooks:
-        if not _is_librarys(hook):
+        if not (any(hook is one for one in _markers) or _is_librarys(hook)):
             name = getattr(hook, "__qualname__", type(hook).__qualname__)
             return f"os.register_at_fork: {name} runs at each fork of a worker"
     return ""

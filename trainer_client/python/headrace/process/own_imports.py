@@ -1,10 +1,15 @@
-"""Imports of ours while a program runs that has taken modules out of sys.modules, or replaced them there."""
+"""Imports of ours while a program runs that has taken modules out of sys.modules, or replaced them there.
+
+Most come with the program's first loader. What few programs need comes when it is needed (Late).
+"""
 
 import gc
+import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 from . import collection
 
@@ -38,6 +43,29 @@ def as_they_were() -> Iterator[None]:
         sys.modules.update(theirs)
         if holds:
             collection.release()
+
+
+class Late:
+    """Stands for a module of ours in those that seldom use it, and imports it at the first use. Any thread.
+    Type checkers are told of the module itself:
+
+        if TYPE_CHECKING:
+            from . import missing
+        else:
+            missing = Late("headrace.serve.missing")
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, of: str) -> Any:
+        if of.startswith("__"):
+            raise AttributeError(of)  # somebody looks at all that there is, as pickle and inspect do
+        module = sys.modules.get(self._name)
+        if module is None or of not in vars(module):  # or another thread is importing it
+            with as_they_were():
+                module = importlib.import_module(self._name)
+        return getattr(module, of)
 
 
 def _is_standard(name: str) -> bool:

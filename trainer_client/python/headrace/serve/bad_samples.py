@@ -12,17 +12,22 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch.utils.data.dataloader import _DatasetKind
 
-from ..admission.samples import file_of
 from ..errors import HeadraceError
 from ..native import binding
 from ..process.bad_log import BadLog
+from ..process.own_imports import Late
 from ..service.bad_sample_policy import policy_of
 from ..service.report import LoaderReport, print_line, say
 from ..stage.bad_samples import Guard, GuardingInit, Place
+
+if TYPE_CHECKING:
+    from ..admission import samples
+else:
+    samples = Late("headrace.admission.samples")
 
 _SAY_EVERY = 1.0  # seconds between two lines
 
@@ -86,7 +91,7 @@ class Sink:
 
     def met(self, entry: dict[str, Any]) -> None:
         index, cause, way = entry.get("index"), str(entry.get("cause")), entry.get("way")
-        path = file_of(self._dataset, index) if isinstance(index, int) else ""
+        path = samples.file_of(self._dataset, index) if isinstance(index, int) else ""
         self._report.bad_sample(index, path, cause, str(way))
         session = self.session()
         if session is not None and isinstance(index, int):

@@ -18,7 +18,7 @@ import torch
 from torch.utils.data.dataloader import _DatasetKind
 
 from ..native.intact import OF_CHAIN, first_change
-from ..process import sockets
+from ..process import own_imports, sockets
 from ..service import options
 from ..stage import declared_here, functions, leaf_keys, leaves, wire
 from ..stage.bad_samples import GuardingInit
@@ -51,6 +51,9 @@ class LaneContext:
             at_once = loader.persistent_workers or bool(options.from_environment().coordinator)
             gives = declared_here.may_give(loader.dataset, loader.num_workers, at_once)
             iterator.doubted = Doubted(gives, shares=_forks(context))
+        if iterator._watched() is not None:
+            with own_imports.as_they_were():
+                from ..stage import watch  # noqa: F401 - lanes find it loaded
         self._lessons = iterator.lessons(intact=preload_natives())
 
     def Event(self) -> "_Ended":

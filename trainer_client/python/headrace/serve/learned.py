@@ -1,10 +1,15 @@
 """What is kept of a loader with num_workers=0 from epoch to epoch."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..capture import NativePlan
-from ..capture.live import Live
+from ..process.own_imports import Late
 from .foresight import Foresight, Pace
+
+if TYPE_CHECKING:
+    from ..capture import live
+else:
+    live = Late("headrace.capture.live")
 
 
 class Learned:
@@ -12,14 +17,14 @@ class Learned:
 
     def __init__(self) -> None:
         self.foresight, self.pace = Foresight(), Pace()
-        self._live: tuple[Any, Live] | None = None
+        self._live: tuple[Any, live.Live] | None = None
 
-    def live_of(self, dataset: Any, captured: NativePlan) -> Live:
+    def live_of(self, dataset: Any, captured: NativePlan) -> "live.Live":
         """The data set as it was captured. One that was made for the same rows still tells, so that
         a library that the program has changed since is noticed."""
         kept = self._live
         if kept is not None and kept[0] is captured.rows:
             if kept[1].objects_same() or not kept[1].process_same():
                 return kept[1]
-        self._live = captured.rows, Live(dataset, captured)
+        self._live = captured.rows, live.Live(dataset, captured)
         return self._live[1]

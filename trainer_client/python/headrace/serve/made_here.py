@@ -4,19 +4,24 @@ import math
 import weakref
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch._utils import ExceptionWrapper
 
-from ..admission import samples
 from ..admission.asks import Ask, Start
 from ..admission.reference import Reference, ReferenceLost
 from ..errors import SampleDeadline
+from ..process.own_imports import Late
 from ..service import service
 from ..stage.bad_samples import Place, substitutes
 from .bad_samples import BadSamples
-from .blame import Measured, blame
-from .missing import Failed, make_missing
+
+if TYPE_CHECKING:
+    from ..admission import samples
+    from . import blame, missing
+else:
+    samples = Late("headrace.admission.samples")
+    blame, missing = Late("headrace.serve.blame"), Late("headrace.serve.missing")
 
 
 class MadeHere:
@@ -50,17 +55,17 @@ class MadeHere:
         self._odd: dict[int, Any] = {}  # batch -> its indices, where they are no numbers of rows
         self._left_out: set[int] = set()  # positions of the batch that is being delivered
         # Samples of the batch that is being delivered, if workers were lost with it.
-        self._measured: list[Measured] | None = None
+        self._measured: list[blame.Measured] | None = None
 
     def _make_missing(
-        self, batch: Any, way: Callable[..., dict[int, Any]] = make_missing
+        self, batch: Any, way: Callable[..., dict[int, Any]] | None = None
     ) -> dict[int, Any]:
         """The missing samples by position, less those that are left out; by make_all, every one. Raises
         the first one's error, unless the program goes on without."""
         number = batch.batch
         bad: list[tuple[int, samples.Made]] = []
 
-        def goes_on(position: int, sample: samples.Made) -> bool:
+        def goes_on(position: int, sample: "samples.Made") -> bool:
             if self._bad.goes_on:
                 bad.append((position, sample))
             return self._bad.goes_on
@@ -69,7 +74,7 @@ class MadeHere:
         self._measured = [] if ended and not self._lazy else None
         self._state.report.other_files += sum(samples.is_other_file(gap) for gap in batch.missing)
         try:
-            made = way(
+            made = (way or missing.make_missing)(
                 batch,
                 make=partial(self._make, number),
                 made_before=lambda position: self._made.pop((number, position), None),
@@ -77,7 +82,7 @@ class MadeHere:
                 goes_on=goes_on,
             )
             return self._without(batch.batch, batch.keys, made, bad) if bad else made
-        except Failed as failed:
+        except missing.Failed as failed:
             sample = failed.made
         finally:
             self._odd.pop(number, None)
@@ -101,7 +106,7 @@ class MadeHere:
 
     def _make(
         self, batch: int, position: int, key: int, torch_state: bytes, seed: Any
-    ) -> samples.Made:
+    ) -> "samples.Made":
         odd = self._odd.get(batch)
         if odd == []:  # a batch of nothing draws nothing
             return samples.Made(key, None, None, torch_state)
@@ -110,10 +115,10 @@ class MadeHere:
         made = self._by_reference(batch, key, torch_state, use_seed)
         if self._measured is not None:
             error = "" if made.error is None else f"it raises {_cause(made.error)}"
-            self._measured.append(Measured(position, made.peak_bytes, error))
+            self._measured.append(blame.Measured(position, made.peak_bytes, error))
         return made
 
-    def _by_reference(self, batch: int, key: Any, state: bytes, seed: int | None) -> samples.Made:
+    def _by_reference(self, batch: int, key: Any, state: bytes, seed: int | None) -> "samples.Made":
         """dataset[key], in the reference; with num_workers=0 in this process, as the stock loader."""
         if self._lazy:
             return samples.make(self._dataset, key, "", state, seed)
@@ -137,7 +142,7 @@ class MadeHere:
         here.peak_bytes = made.peak_bytes
         return here
 
-    def _ended(self, key: Any, state: bytes, error: Exception) -> samples.Made:
+    def _ended(self, key: Any, state: bytes, error: Exception) -> "samples.Made":
         """A sample that ended the reference: there is another one for the next. What it drew is not
         known."""
         self._reference.close()
@@ -153,7 +158,7 @@ class MadeHere:
         batch: int,
         keys: list[int],
         made: dict[int, Any],
-        bad: list[tuple[int, samples.Made]],
+        bad: "list[tuple[int, samples.Made]]",
     ) -> dict[int, Any]:
         """The samples, with others in the place of the bad ones, or less these."""
         guard = self._bad.guard
@@ -174,7 +179,7 @@ class MadeHere:
         return made
 
     def _substitute(
-        self, batch: int, indices: list[Any], sample: samples.Made, bad: list[Any]
+        self, batch: int, indices: list[Any], sample: "samples.Made", bad: list[Any]
     ) -> Any:
         place = Place(self._base_seed, max(self._epoch, 0))
         count = len(self._dataset) if self._bad.policy.covers_all else None
@@ -190,7 +195,7 @@ class MadeHere:
         measured, self._measured = self._measured, None
         if not measured or self._handle is None:
             return
-        for position, cause in blame(measured).items():
+        for position, cause in blame.blame(measured).items():
             service.call(
                 self._handle.raw.report_bad_sample,
                 batch.keys[position],

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,20 +16,26 @@ from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
 from torch.utils.data.dataloader import _DatasetKind
 
-from ..admission import samples
-from ..admission.comparison import comparison_of
+from ..admission.plain import Plain
 from ..capture import NativePlan, StagePlan
 from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
+from ..process.own_imports import Late
 from ..service import answers, service
 from .bad_samples import BadSamples
 from .loader_state import LoaderState
 from .made_here import MadeHere
-from .missing import make_all
-from .pinning import pinned
 from .printed import show
 from .remaining import tell
+
+if TYPE_CHECKING:
+    from ..admission import comparison, samples
+    from . import missing, pinning
+else:
+    comparison = Late("headrace.admission.comparison")
+    samples = Late("headrace.admission.samples")
+    missing, pinning = Late("headrace.serve.missing"), Late("headrace.serve.pinning")
 
 # Longest wait without a look at signals, seconds.
 _SLICE = 0.1
@@ -66,7 +72,9 @@ class Served(MadeHere):
         self._served_loader = weakref.ref(loader)
         state.report.path, state.report.rng = captured.path, captured.plan.rng
         self._reference = state.take_reference(loader)
-        self._comparison = comparison_of(loader, captured, self._reference, state)
+        self._comparison: comparison.Comparison | Plain = Plain()
+        if isinstance(captured, NativePlan):
+            self._comparison = comparison.comparison_of(loader, captured, self._reference, state)
         self._make_here(BadSamples(loader, state.report, captured.name))
 
     # The session.
@@ -246,7 +254,7 @@ class Served(MadeHere):
             if self._pin_memory and not isinstance(data, ExceptionWrapper):
                 raw = self._handle.raw if self._handle is not None else None
                 copy = raw.copy if raw is not None else None
-                data = pinned(data, self._pin_memory_device, copy)
+                data = pinning.pinned(data, self._pin_memory_device, copy)
         finally:
             self._bad.take()
             samples_in_it = self._lengths.pop(batch.batch, batch.samples) - len(self._left_out)
@@ -266,7 +274,7 @@ class Served(MadeHere):
         if fields is None:
             self._comparison.delivered(batch, [])
             self._state.report.made_here(captured.path, len(batch.keys) - len(batch.missing))
-            made = self._make_missing(batch, make_all)
+            made = self._make_missing(batch, missing.make_all)
             return self._collate(batch.batch, [made[position] for position in sorted(made)])
         self._comparison.delivered(batch, fields)
         if batch.copy_advised:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from ..process import fork_hooks, sockets
+from ..process import fork_hooks, own_imports, sockets
 from ..process.output import flush
 from ..records import dataclass
 from . import ahead, bad_samples, declared_here, doubts, functions, leaves, memory, wire
@@ -26,7 +26,6 @@ from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, set_state
 from .redo import Redo, know
 from .seeded_keys import seeded
-from .watch import Watch
 from .wire import Request, numbers
 
 # How often a lane makes its batches again, at the most and on average, to go on after damaged pictures.
@@ -108,7 +107,7 @@ class LanePort:
         life = 0 if handed is None else handed.life
         self._requests = Requests(self._control, self._settings.trainer, life)
         self._collate = arguments["collate_fn"]
-        self._watch: Watch | None = None
+        self._watch: Any = None  # of watch.py
         self._into_slot = self._settings.auto_collation and keeps_nothing(self._collate)
         self._roots = {"dataset": arguments["dataset"], "collate_fn": self._collate}
         self._now: Asked | None = None
@@ -313,6 +312,9 @@ class LanePort:
         if lessons is not None:
             lessons.know_functions()
         if settings.watched is not None:
+            with own_imports.as_they_were():
+                from .watch import Watch
+
             self._watch = Watch(self._roots, settings.watched)
 
     # Answers.

@@ -8,14 +8,15 @@ opened, that nobody here writes to it, and where the handle stands. Anything els
 reason. A worker opens its own (stage/handles).
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from . import arrow, hdf5, lmdb, maps, sqlite, zips
+from ...process import own_imports
+from . import maps
 from .files import Refused
 
-_KINDS = (maps, zips, hdf5, lmdb, arrow, sqlite)
 _MOST_KNOWN = 10_000
 
 _kind_of: dict[type, Any] = {}  # of each class that was met; no class is there before its library
@@ -37,12 +38,21 @@ def is_handle(obj: Any) -> bool:
     return _kind(type(obj)) is not None
 
 
+@functools.cache
+def _kinds() -> tuple[Any, ...]:
+    """Its modules. Most programs have no such handle, and are not asked for one."""
+    with own_imports.as_they_were():
+        from . import arrow, hdf5, lmdb, sqlite, zips
+
+    return maps, zips, hdf5, lmdb, arrow, sqlite
+
+
 def _kind(cls: type) -> Any:
     if cls not in _kind_of:
         if len(_kind_of) >= _MOST_KNOWN:
             _kind_of.clear()
         bases = set(cls.__mro__)  # issubclass() would ask classes with rules of their own
-        _kind_of[cls] = next((k for k in _KINDS if not bases.isdisjoint(k.classes())), None)
+        _kind_of[cls] = next((k for k in _kinds() if not bases.isdisjoint(k.classes())), None)
     return _kind_of[cls]
 
 

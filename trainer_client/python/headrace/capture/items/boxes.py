@@ -21,9 +21,9 @@ from ...native.collate import name_of
 from ...native.gates import GATES
 from ...native.genuine import is_genuine
 from ...native.kinds import check_unaltered, kind_of
+from ...native.nodes import leaves_of
 from ...native.plan import NotNative
 from ...native.targets import Drawn, Unknown
-from ...native.transforms import leaves_of
 from ..views import joint
 from ..views.values import Held, Image, Stop
 from .beside import Beside

@@ -4,7 +4,7 @@ import ast
 import operator
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from ...native.joint import PIL as PIL_IMAGE
 from ...native.opencv import Call
 from ...native.plan import Node
 from ...native.targets import ROW, Ref
+from ...process.own_imports import Late
 from ...records import dataclass
 from ..proof.lookup import lookup
 from ..views.attributes import class_of, in_class
@@ -22,7 +23,7 @@ from ..views.follower import Follower
 from ..views.sizes import Sides
 from ..views.values import Held, Image, Method, Stop, is_constant, is_dict
 from ..views.views import SOURCE, Known, Target, Together
-from . import beside_functions, boxes
+from . import beside_functions
 from .beside import Beside, Steps, changed_by, compared, operated, operated_in_place
 from .columns import PATHS, Column, HeldLists, each, is_plain
 from .deep import is_deep
@@ -32,6 +33,11 @@ from .pictures import PIL, TORCHVISION, Opened, OpenFile
 from .pixels import Pixels
 from .readers import mode_of_class
 from .tensors import Tensors
+
+if TYPE_CHECKING:
+    from . import boxes
+else:
+    boxes = Late("headrace.capture.items.boxes")
 
 _MOST_PICTURES = 16  # that one entry opens
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {

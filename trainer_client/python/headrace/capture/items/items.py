@@ -7,10 +7,10 @@ from typing import Any
 
 from ...native.collate import name_of
 from ...native.genuine import is_genuine
+from ...native.nodes import nodes_of_leaf
 from ...native.opencv import Call
 from ...native.plan import Node, NotNative
 from ...native.targets import Targets
-from ...native.transforms import nodes_of_leaf
 from ...records import dataclass
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call

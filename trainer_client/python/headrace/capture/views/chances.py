@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...native.nodes import nodes_of_leaf
 from ...native.plan import PURE, RANDOM, Node
-from ...native.transforms import nodes_of_leaf
 from .comparisons import ORDER
 from .follower import Follower, Frame
 from .joint import sort_of

@@ -17,8 +17,8 @@ import torch
 from ...native import joint as sorts
 from ...native.genuine import is_genuine
 from ...native.kinds import MODULES, check_unaltered
+from ...native.nodes import nodes_of_leaf
 from ...native.plan import RANDOM, Node, NotNative
-from ...native.transforms import nodes_of_leaf
 from . import joint
 from .follower import Follower, Step
 from .numbers import PYTHON, Between, Number, Picked, few, use

@@ -15,8 +15,8 @@ from ...native import joint, several
 from ...native.collate import name_of
 from ...native.gates import GATES
 from ...native.kinds import check_unaltered, kind_of
+from ...native.nodes import nodes_of_leaf
 from ...native.plan import Node, NotNative
-from ...native.transforms import nodes_of_leaf
 from .follower import Follower, Step
 from .values import Held, Image, Stop, is_constant, is_dict, is_sequence, name
 from .views import SOURCE, Known, Together

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
+from ...native.nodes import nodes_of_leaf
 from ...native.plan import PURE, Node, NotNative
 from ...native.python_random import own_functions
 from ...native.several import Flipped, Part
-from ...native.transforms import nodes_of_leaf
 from ...records import dataclass
 from .follower import Follower
 from .values import Special, Stop, is_constant, is_sequence, name

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from ...native.kinds import kind_of
+from ...native.nodes import leaves_of
 from ...native.plan import NotNative
-from ...native.transforms import leaves_of
 from .grounds import Grounds
 from .recognise import views_of
 from .values import Held, name

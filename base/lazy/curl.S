@@ -1,0 +1,27 @@
+/* The functions of libcurl that we call: where objects lie in stores, and for pools on Kubernetes. */
+#include "base/lazy/library.inc"
+
+hr_lazy_library libcurl.so.4
+hr_lazy_function curl_easy_cleanup
+hr_lazy_function curl_easy_getinfo
+hr_lazy_function curl_easy_init
+hr_lazy_function curl_easy_pause
+hr_lazy_function curl_easy_perform
+hr_lazy_function curl_easy_setopt
+hr_lazy_function curl_easy_strerror
+hr_lazy_function curl_getdate
+hr_lazy_function curl_global_init
+hr_lazy_function curl_multi_add_handle
+hr_lazy_function curl_multi_assign
+hr_lazy_function curl_multi_cleanup
+hr_lazy_function curl_multi_info_read
+hr_lazy_function curl_multi_init
+hr_lazy_function curl_multi_perform
+hr_lazy_function curl_multi_poll
+hr_lazy_function curl_multi_remove_handle
+hr_lazy_function curl_multi_setopt
+hr_lazy_function curl_multi_socket_action
+hr_lazy_function curl_multi_timeout
+hr_lazy_function curl_multi_wakeup
+hr_lazy_function curl_slist_append
+hr_lazy_function curl_slist_free_all

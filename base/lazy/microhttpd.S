@@ -1,0 +1,15 @@
+/* The functions of libmicrohttpd that we call, with --http alone. It brings GnuTLS. */
+#include "base/lazy/library.inc"
+
+hr_lazy_library libmicrohttpd.so.12
+hr_lazy_function MHD_add_response_header
+hr_lazy_function MHD_create_response_from_buffer_with_free_callback_cls
+hr_lazy_function MHD_create_response_from_callback
+hr_lazy_function MHD_destroy_response
+hr_lazy_function MHD_get_connection_info
+hr_lazy_function MHD_lookup_connection_value
+hr_lazy_function MHD_queue_response
+hr_lazy_function MHD_resume_connection
+hr_lazy_function MHD_start_daemon
+hr_lazy_function MHD_stop_daemon
+hr_lazy_function MHD_suspend_connection
