@@ -33,6 +33,7 @@ __version__: str
 batch_metrics: tuple[str, ...]
 session_counters: tuple[str, ...]
 session_gauges: tuple[str, ...]
+most_ahead_bytes: int  # of a batch that is asked for before the one of its lane before it has come
 
 @final
 class Blob:
@@ -265,6 +266,7 @@ class Session:
         lane_draws: Sequence[int] = (),
         lane_seeds: Sequence[int] = (),
         lane_states: Sequence[Buffer] = (),
+        lane_window: int = 1,
     ) -> None: ...
     def skip(self, keys: Sequence[int] | Buffer) -> None:
         """Resume: keys of the batches before first_batch, so that rng "sample" counts them."""

@@ -16,6 +16,7 @@ from ..errors import CoordinatorUnavailable, OutOfMemory, Unsupported, WorkersUn
 from ..native.plan import Local
 from ..process import collection
 from ..process.standard_streams import keep_numbers
+from ..serve.heritage import HERITAGE
 from ..serve.iterator import ServedIter, ServedWorkersIter
 from ..serve.lane_iterator import LaneIter
 from ..serve.lazy import lazy_iterator
@@ -43,6 +44,7 @@ def state_of(loader: Any) -> LoaderState:
         if state is None:
             state = LoaderState(describe(loader.dataset), loader.num_workers)
             _states[loader] = state
+            HERITAGE.follow(loader, state)
         return state
 
 

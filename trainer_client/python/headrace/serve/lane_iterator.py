@@ -86,7 +86,11 @@ class ServedLanes(Lanes, Served):
         self._over.clear()
         if not self._continue_lanes:
             self._give_lanes(self._handle.raw)
-        self._begin_lanes(continue_lanes=self._continue_lanes, **self._beginning())
+        self._begin_lanes(
+            continue_lanes=self._continue_lanes,
+            lane_window=self._lane_window(),
+            **self._beginning(),
+        )
 
     def _beginning(self) -> dict[str, Any]:
         """The arguments of Session.begin."""

@@ -82,7 +82,9 @@ class Requests:
             ready = self._poll.poll(left)
             if not ready:
                 return None
-            for fd, _ in ready:
+            for fd, _ in ready:  # the control socket first, and after the end nothing is begun
+                if self.ended:
+                    break
                 if fd == self.control.fileno():
                     self._on_control()
                 elif fd == self._trainer:
@@ -143,7 +145,7 @@ class Requests:
         self._read_by(worker)
         if kind == wire.DOOR:
             return None
-        return Asked(worker, parts[0], Request.read(fds[0]))
+        return Asked(worker, parts[0], Request.of(parts, fds))
 
     def _drop(self, worker: Worker) -> None:
         if self._workers.pop(worker.sock.fileno(), None) is None:
