@@ -44,6 +44,12 @@ std::unique_ptr<StageJob> StageHost::TakeJob(SteadyTime now) {
   return taken;
 }
 
+std::vector<std::unique_ptr<StageJob>> StageHost::TakeJobs() {
+  std::vector<std::unique_ptr<StageJob>> jobs;
+  while (std::unique_ptr<StageJob> job = TakeJob()) jobs.push_back(std::move(job));
+  return jobs;
+}
+
 Status StageHost::GiveMemory(StageJob& job) {
   if (job.own_memory) {
     // Nobody else holds the memory: the answer before has been sent.

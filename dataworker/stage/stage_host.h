@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/process/stats.h"
@@ -52,6 +53,8 @@ class StageHost {
   Status Begin(std::unique_ptr<StageJob> job, SteadyTime now);
   // Takes the batch that it makes, or has made. It makes the next one since `now`.
   [[nodiscard]] std::unique_ptr<StageJob> TakeJob(SteadyTime now = {});
+  // Takes all, in their order, because the process makes none of them any more.
+  [[nodiscard]] std::vector<std::unique_ptr<StageJob>> TakeJobs();
 
   // REQUIRES: job() is set.
   [[nodiscard]] StageGate::Running Running(SteadyTime now) const;

@@ -230,21 +230,15 @@ void StageRunner::EndHost(std::uint64_t id) {
   const auto found = hosts_.find(id);
   StageHost& host = found->second;
   if (!host.hung_up()) reactor_.UnwatchFd(host.socket().fd());
-  const auto jobs = TakeJobs(host);
+  const auto jobs = host.TakeJobs();
   hosts_.erase(found);
   for (const auto& job : jobs) answers_.Refuse(*job, failure_);
-}
-
-std::vector<std::unique_ptr<StageJob>> StageRunner::TakeJobs(StageHost& host) {
-  std::vector<std::unique_ptr<StageJob>> jobs;
-  while (std::unique_ptr<StageJob> job = host.TakeJob()) jobs.push_back(std::move(job));
-  return jobs;
 }
 
 void StageRunner::Begin(StageHost& host, std::unique_ptr<StageJob> job) {
   const Status status = host.Begin(std::move(job), reactor_.clock().Now());
   if (status.ok()) return;
-  const auto failed = TakeJobs(host);
+  const auto failed = host.TakeJobs();
   const bool own_fault = status.code() == Code::kResourceExhausted;
   EndHost(host.id());
   const Status why =
@@ -302,12 +296,12 @@ void StageRunner::OnEnded(std::uint64_t id, const std::string& how) {
   if (found == hosts_.end()) return;  // ended by EndHost
   // Its last answer may still be in the socket.
   if (!found->second.hung_up()) OnReadable(id);
-  const auto jobs = TakeJobs(found->second);
+  const auto jobs = found->second.TakeJobs();
   EndHost(id);
-  // An iteration that the trainer leaves ends its lanes with what they were given.
-  if (std::ranges::any_of(jobs, [](const auto& job) { return !job->cancelled; })) {
-    LogWarning("stage host ended session=" + std::to_string(jobs.front()->request.session.value) +
-               " how=\"" + how + "\"");
+  if (!jobs.empty()) {  // the trainer ends its own with what they were given, and knows of it
+    Log(lanes_ != nullptr ? LogLevel::kInfo : LogLevel::kWarning,
+        "stage host ended session=" + std::to_string(jobs.front()->request.session.value) +
+            " how=\"" + how + "\"");
   }
   for (const auto& job : jobs) answers_.Refuse(*job, Unavailable(how));
   Pump();

@@ -125,8 +125,6 @@ class StageRunner {
   void OnEnded(std::uint64_t host, const std::string& how);
   void OnLost(const std::string& how);
   void EndHost(std::uint64_t host);
-  // All of a host that has ended, in their order.
-  [[nodiscard]] static std::vector<std::unique_ptr<StageJob>> TakeJobs(StageHost& host);
 
   net::Reactor& reactor_;
   const Options options_;

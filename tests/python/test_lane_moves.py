@@ -20,7 +20,9 @@ class Lane:
 
     def __init__(self, **changed):
         control, theirs = socket.socketpair()
-        self.port = LanePort(theirs, settings(**(changed or {"tells_state": True, "watched": False})))
+        self.port = LanePort(
+            theirs, settings(**(changed or {"tells_state": True, "watched": False}))
+        )
         self.port.open({"dataset": None, "collate_fn": list}, None)
         self.worker, served = socket.socketpair()
         socket.send_fds(control, [numbers(0)], [served.fileno()])

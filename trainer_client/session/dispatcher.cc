@@ -174,6 +174,7 @@ std::optional<WorkerId> Dispatcher::LaneGoesTo(std::int64_t ticket, const Batch&
 
 WorkerId Dispatcher::Follows(const std::deque<Out>& out, const Batch& batch) const {
   if (std::ssize(out) >= lane_window_ || batch.bytes > IterationOptions::kMostAheadBytes) return {};
+  if (latencies_.empty()) return {};  // no batch has come: nobody knows how large they are
   WorkerId has_them;
   for (const Out& before : out) {
     if (before.done) continue;
@@ -320,10 +321,13 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
   std::vector<Send> sends;
   if (ready_ == 0) return sends;
   LoseOverdue(now);
+  std::set<std::int32_t> waiting;  // lanes_in_order: no later batch of these may pass
   for (auto it = queue_.begin(); it != queue_.end();) {
     Batch& batch = batches_.at(*it);
-    const std::optional<WorkerId> follows = LaneGoesTo(*it, batch);
+    const bool waits = options_.lanes_in_order && waiting.contains(batch.lane);
+    const std::optional<WorkerId> follows = waits ? std::nullopt : LaneGoesTo(*it, batch);
     if (!follows) {
+      waiting.insert(batch.lane);
       ++it;
       continue;
     }
@@ -335,6 +339,7 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
     }
     if (!worker.valid()) worker = Choose(batch, WorkerId());
     if (!worker.valid()) {  // the ready ones have a lost batch already
+      waiting.insert(batch.lane);
       ++it;
       continue;
     }

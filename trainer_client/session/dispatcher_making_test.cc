@@ -15,6 +15,13 @@ class DispatcherMaking : public testing::Test {
   using Verdict = Dispatcher::Verdict;
   using WorkerState = Dispatcher::WorkerState;
   static constexpr WorkerId kA{1}, kB{2}, kC{3};
+  // A batch of another lane has come, so that the size of batches is known.
+  static void KnowSizes(Dispatcher& dispatcher) {
+    dispatcher.Add(-1, 1, {}, 99);
+    const auto send = dispatcher.Poll(At(0)).at(0);
+    EXPECT_EQ(dispatcher.OnAnswer(send.worker, send.attempt, Answer::kMade, 0, At(0)),
+              Verdict::kTake);
+  }
 };
 
 TEST_F(DispatcherMaking, BatchesThatWaitAreAskedForWithLargerSlots) {
@@ -65,6 +72,7 @@ TEST_F(DispatcherMaking, AsManyBatchesOfALaneAsItsWindowAreOutAtOnce) {
   dispatcher.SetLaneWindow(3);
   dispatcher.SetWorker(kA, WorkerState::kReady);
   dispatcher.SetWorker(kB, WorkerState::kReady);
+  KnowSizes(dispatcher);
   for (int i = 0; i < 10; ++i) dispatcher.Add(i, 1, {}, i % 2);
   const auto first = dispatcher.Poll(At(0));
   ASSERT_EQ(first.size(), 6U);
@@ -87,10 +95,22 @@ TEST_F(DispatcherMaking, AsManyBatchesOfALaneAsItsWindowAreOutAtOnce) {
   EXPECT_EQ(next[1].ticket, 8);
 }
 
+TEST_F(DispatcherMaking, TheFirstBatchesOfALaneGoOutOneByOne) {
+  Dispatcher dispatcher({.lanes_in_order = true});
+  dispatcher.SetLaneWindow(3);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  for (int i = 0; i < 4; ++i) dispatcher.Add(i, 1, {}, 0);
+  const auto first = dispatcher.Poll(At(0));
+  ASSERT_EQ(first.size(), 1U) << "each might find its slot too small";
+  EXPECT_EQ(dispatcher.OnAnswer(kA, first[0].attempt, Answer::kMade, 0, At(1)), Verdict::kTake);
+  EXPECT_EQ(dispatcher.Poll(At(1)).size(), 3U);
+}
+
 TEST_F(DispatcherMaking, WhatIsLostGoesOutAgainInOrderBeforeAnythingElseOfItsLane) {
-  Dispatcher dispatcher({.resend_elsewhere = false, .lanes_in_order = true});
+  Dispatcher dispatcher({.lanes_in_order = true, .resend_elsewhere = false});
   dispatcher.SetLaneWindow(2);
   dispatcher.SetWorker(kA, WorkerState::kReady);
+  KnowSizes(dispatcher);
   for (int i = 0; i < 4; ++i) dispatcher.Add(i, 1, {}, 0);
   const auto first = dispatcher.Poll(At(0));
   ASSERT_EQ(first.size(), 2U);
@@ -108,6 +128,7 @@ TEST_F(DispatcherMaking, LargeBatchesOfALaneGoOutOneByOne) {
   Dispatcher dispatcher({.lanes_in_order = true});
   dispatcher.SetLaneWindow(4);
   dispatcher.SetWorker(kA, WorkerState::kReady);
+  KnowSizes(dispatcher);
   const std::uint64_t most = IterationOptions::kMostAheadBytes;
   for (int i = 0; i < 3; ++i) dispatcher.Add(i, i == 1 ? most + 1 : most, {}, 0);
   for (int i = 0; i < 3; ++i) {
@@ -125,6 +146,7 @@ TEST_F(DispatcherMaking, LargeBatchesOfALaneGoOutOneByOne) {
   Dispatcher grown({.lanes_in_order = true});
   grown.SetLaneWindow(2);
   grown.SetWorker(kA, WorkerState::kReady);
+  KnowSizes(grown);
   for (int i = 0; i < 2; ++i) grown.Add(i, 1, {}, 0);
   const auto sends = grown.Poll(At(0));
   EXPECT_EQ(grown.OnAnswer(kA, sends.at(1).attempt, Answer::kTooSmall, most + 1, At(1)),

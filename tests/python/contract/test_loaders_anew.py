@@ -5,13 +5,14 @@ Counted are calls in the trainer.
 """
 
 import gc
+import importlib
 import random
 import weakref
 
+import headrace
 import numpy as np
 import pytest
 import torch
-from headrace.capture import capture
 from headrace.loader.seam import state_of
 from headrace.serve import heritage
 from headrace.service.report import REPORT
@@ -57,6 +58,7 @@ def batches_of(loaders):
 def counts(monkeypatch, seam):
     """How often sessions are opened, and native forms looked for."""
     made = {"sessions": 0, "looks": 0}
+    capture = importlib.import_module("headrace.capture.capture")
     opened, looked = SessionHandle.__init__, capture._native
 
     def open_one(*args, **named):
@@ -72,17 +74,16 @@ def counts(monkeypatch, seam):
     return made
 
 
-@pytest.fixture
-def stock(monkeypatch):
-    def batches(loaders):
-        with monkeypatch.context() as patch:
-            patch.setenv("HEADRACE", "off")
-            return batches_of(loaders)
+def stock(loaders):
+    """The stock loader's."""
+    headrace.uninstall()
+    try:
+        return batches_of(loaders)
+    finally:
+        headrace.install()
 
-    return batches
 
-
-def test_the_next_loader_of_the_same_data_goes_on_with_what_the_first_has_found_out(counts, stock):
+def test_the_next_loader_of_the_same_data_goes_on_with_what_the_first_has_found_out(counts):
     data = Numbers()
     samplers = [None, SubsetRandomSampler(range(8)), SubsetRandomSampler(range(4, 16)), None]
     loaders = [lambda s=s: of(data, sampler=s, collate_fn=listed) for s in samplers]
@@ -101,20 +102,20 @@ def test_each_has_a_report_of_its_own(counts):
 
 
 @pytest.mark.parametrize("other", [{"collate_fn": listed}, {"num_workers": 1}, {"batch_size": 3}])
-def test_one_that_is_made_otherwise_begins_by_itself(counts, stock, other):
+def test_one_that_is_made_otherwise_begins_by_itself(counts, other):
     data = Numbers()
     loaders = [lambda: of(data), lambda: DataLoader(data, **{"num_workers": 2} | other)]
     assert batches_of(loaders) == stock(loaders)
     assert counts["sessions"] == counts["looks"] == 2
 
 
-def test_one_of_other_data_begins_by_itself(counts, stock):
+def test_one_of_other_data_begins_by_itself(counts):
     loaders = [lambda: of(Numbers()), lambda: of(Numbers(0.5))]
     assert batches_of(loaders) == stock(loaders)
     assert counts["sessions"] == counts["looks"] == 2
 
 
-def test_data_that_has_changed_in_between_is_looked_at_again(counts, stock):
+def test_data_that_has_changed_in_between_is_looked_at_again(counts):
     def changed(data):
         data.offset = 7.0
         return of(data)

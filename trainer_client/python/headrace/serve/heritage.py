@@ -59,7 +59,7 @@ class Heritage:
             return None
         found = next((one for one in reversed(left) if _same(one.kin, kin)), None)
         if found is not None:
-            left.remove(found)
+            self._left[id(data_set)] = of, [one for one in left if one is not found]
         return found
 
     def _leave(
