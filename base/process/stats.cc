@@ -1,10 +1,13 @@
 #include "base/process/stats.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -82,19 +85,27 @@ ThreadUsage UsageOfThisThread() {
 }
 
 std::uint64_t ProcessCpuNanos(std::int64_t pid) {
-  clockid_t clock{};
-  if (pid <= 0 || ::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) != 0) return 0;
-  return Nanos(clock);
+  if (pid <= 0) return 0;
+  // What clock_getcpuclockid() makes of it, without its question whether there is such a process.
+  return Nanos(static_cast<clockid_t>(~static_cast<std::uint32_t>(pid) << 3 | 2U));
 }
 
-std::uint64_t ProcessReadBytes(std::int64_t pid) {
+std::uint64_t ProcessReads::Bytes(std::int64_t pid) {
   if (pid <= 0) return 0;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/io");
-  std::string name;
-  for (std::uint64_t bytes = 0; file >> name >> bytes;) {
-    if (name == "rchar:") return bytes;
+  if (pid != pid_) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/io";
+    file_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    pid_ = pid;
   }
-  return 0;
+  std::array<char, 256> text{};
+  const ssize_t got = ::pread(file_.get(), text.data(), text.size(), 0);
+  const std::string_view all(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  constexpr std::string_view kName = "rchar: ";
+  const std::size_t at = all.find(kName);
+  std::uint64_t bytes = 0;
+  if (at != all.npos)
+    std::from_chars(all.data() + at + kName.size(), all.data() + all.size(), bytes);
+  return bytes;
 }
 
 double CpuSeconds(std::span<const std::int64_t> live_children) {

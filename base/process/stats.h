@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/unique_fd.h"
+
 // What the system says about processes. All thread-safe.
 namespace headrace {
 
@@ -31,7 +33,16 @@ struct ThreadUsage {
 // Bytes that a process got from read() and its like, with those of the children it has waited for.
 // Counts files, in the page cache or not, and pipes. Does not count mapped files or recv(). 0 when
 // the process is gone, or the system does not say.
-[[nodiscard]] std::uint64_t ProcessReadBytes(std::int64_t pid);
+// Of one process after the other. Thread-compatible.
+class ProcessReads {
+ public:
+  // A call for the process of the last one takes one system call.
+  [[nodiscard]] std::uint64_t Bytes(std::int64_t pid);
+
+ private:
+  std::int64_t pid_ = 0;
+  UniqueFd file_;
+};
 // Resident memory of this process, without the memory (arenas, blobs) that it shares with trainers.
 [[nodiscard]] std::uint64_t ResidentBytes();
 // The same without files.

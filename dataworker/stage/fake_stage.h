@@ -35,7 +35,7 @@ def serve(sock):
             memory = mmap.mmap(fds[0], os.fstat(fds[0]).st_size)
             continue
         began = time.process_time_ns()
-        r = wire.Request.read(fds[0])
+        r = wire.Request.of(parts, fds)
         key = r.keys[0]
         with open(FOLDER + "/runs", "a") as runs:
             runs.write("%d\n" % key)

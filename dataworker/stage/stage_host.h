@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/process/stats.h"
 #include "base/result.h"
 #include "dataworker/memory/memory_map.h"
 #include "dataworker/stage/frame_socket.h"
@@ -15,9 +17,10 @@
 namespace headrace::dataworker {
 
 // The worker's view of a process that makes batches of a session's Python plan, one at a time. It
-// has the socket to the process, its memory, and what it uses. One thread.
+// has the socket to the process, its memory, and what it uses. A busy one may be given the batch
+// after the one that it makes, which it begins by itself. One thread.
 //
-//   idle -Begin-> busy -TakeJob-> idle
+//   idle -Begin-> busy -Begin-> busy, with a next one -TakeJob-> busy -TakeJob-> idle
 class StageHost {
  public:
   StageHost(std::uint64_t id, const StageHosts::Lane& lane, StageHosts::Begun begun)
@@ -35,16 +38,23 @@ class StageHost {
   [[nodiscard]] bool hung_up() const { return hung_up_; }
   // The batch that the host makes; nullptr: none.
   [[nodiscard]] StageJob* job() const { return job_.get(); }
+  // The batch that it makes after that one; nullptr: none.
+  [[nodiscard]] StageJob* next() const { return next_.get(); }
   [[nodiscard]] bool idle() const { return !job_ && !hung_up_; }
+  // Whether Begin may give it a next batch.
+  [[nodiscard]] bool takes_next() const { return job_ && !next_ && !hung_up_; }
   // True: it has been asked for a batch.
   [[nodiscard]] bool begun() const { return begun_; }
 
   // Asks the process for the batch, with the memory to write it into. The host keeps the job also
   // when this fails. kResourceExhausted: the worker has no memory or no descriptors for it. Any
   // other code: the process does not listen.
-  // REQUIRES: idle().
+  // REQUIRES: idle(); or takes_next(), and the job has an arena.
   Status Begin(std::unique_ptr<StageJob> job, SteadyTime now);
-  [[nodiscard]] std::unique_ptr<StageJob> TakeJob() { return std::move(job_); }
+  // Takes the batch that it makes, or has made. It makes the next one since `now`.
+  [[nodiscard]] std::unique_ptr<StageJob> TakeJob(SteadyTime now = {});
+  // Takes all, in their order, because the process makes none of them any more.
+  [[nodiscard]] std::vector<std::unique_ptr<StageJob>> TakeJobs();
 
   // REQUIRES: job() is set.
   [[nodiscard]] StageGate::Running Running(SteadyTime now) const;
@@ -53,20 +63,21 @@ class StageHost {
   [[nodiscard]] std::uint64_t TakeReadBytes();
 
  private:
-  Status GiveMemory();
-  Status GiveRequest();
+  Status GiveMemory(StageJob& job);
+  Status GiveRequest(StageJob& job);
 
   std::uint64_t id_;
   StageHosts::Lane lane_;
   std::int64_t pid_;
   std::uint64_t cpu_ns_then_ = 0;      // of the process when its batch began
   std::uint64_t read_bytes_then_ = 0;  // at the end of its last batch: it may read between two
+  ProcessReads reads_;
   FrameSocket socket_;
   bool begun_ = false;
   bool hung_up_ = false;
   std::shared_ptr<ArenaMap> arena_;  // the last one that it was given
   std::shared_ptr<ArenaMap> spare_;  // memory of its own, for batches without an arena
-  std::unique_ptr<StageJob> job_;
+  std::unique_ptr<StageJob> job_, next_;
 };
 
 }  // namespace headrace::dataworker

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -31,7 +32,9 @@ StageJob* FindJob(const wire::BatchRequest& request,
     if (same(job.get())) return job.get();
   }
   for (const auto& [id, host] : hosts) {
-    if (same(host.job())) return host.job();
+    for (StageJob* job : {host.job(), host.next()}) {
+      if (same(job)) return job;
+    }
   }
   return nullptr;
 }
@@ -148,7 +151,7 @@ void StageRunner::Pump() {
       waiting.push_back(std::move(job));
       continue;
     }
-    const Result<StageHost*> host = HostFor(*job);
+    const Result<StageHost*> host = HostFor(*job, std::isinf(cores));
     if (!host.ok() && source_->alive()) {
       answers_.Refuse(*job, host.status());
     } else if (!host.ok() || *host == nullptr) {  // without a zygote OnLost answers it
@@ -176,7 +179,7 @@ void StageRunner::HoldBack(bool held) {
   held_timer_ = held ? reactor_.AddTimer(kLookAgain, [this] { Pump(); }) : 0;
 }
 
-Result<StageHost*> StageRunner::HostFor(const StageJob& job) {
+Result<StageHost*> StageRunner::HostFor(const StageJob& job, bool alone) {
   if (AnyHost()) {
     for (auto& [id, host] : hosts_) {
       if (host.idle()) return &host;
@@ -196,7 +199,10 @@ Result<StageHost*> StageRunner::HostFor(const StageJob& job) {
   });
   if (found == hosts_.end()) return BeginHost(lane);
   StageHost& host = found->second;
-  if (!host.idle()) return nullptr;
+  if (!host.idle()) {
+    const bool follows = lanes_ != nullptr && alone && host.takes_next() && !job.own_memory;
+    return follows ? &host : nullptr;
+  }
   // The worker's own host must not go on from an earlier set, whatever its code keeps. One that has
   // made batches already must not make the first one of a lane.
   const bool first = options_.rng != RngMode::kSample && job.request.lane_state.empty();
@@ -224,20 +230,20 @@ void StageRunner::EndHost(std::uint64_t id) {
   const auto found = hosts_.find(id);
   StageHost& host = found->second;
   if (!host.hung_up()) reactor_.UnwatchFd(host.socket().fd());
-  const std::unique_ptr<StageJob> job = host.TakeJob();
+  const auto jobs = host.TakeJobs();
   hosts_.erase(found);
-  if (job) answers_.Refuse(*job, failure_);
+  for (const auto& job : jobs) answers_.Refuse(*job, failure_);
 }
 
 void StageRunner::Begin(StageHost& host, std::unique_ptr<StageJob> job) {
   const Status status = host.Begin(std::move(job), reactor_.clock().Now());
   if (status.ok()) return;
-  const std::unique_ptr<StageJob> failed = host.TakeJob();
+  const auto failed = host.TakeJobs();
   const bool own_fault = status.code() == Code::kResourceExhausted;
   EndHost(host.id());
-  answers_.Refuse(*failed, own_fault
-                               ? status
-                               : Unavailable("a stage host does not answer: " + status.message()));
+  const Status why =
+      own_fault ? status : Unavailable("a stage host does not answer: " + status.message());
+  for (const auto& each : failed) answers_.Refuse(*each, why);
 }
 
 void StageRunner::OnReadable(std::uint64_t id) {
@@ -281,7 +287,7 @@ void StageRunner::OnDone(StageHost& host, StageFrame frame) {
   gate_.Ended(ran);
   const std::uint64_t read_bytes = host.TakeReadBytes();
   events_.on_used({.cpu = ran.cpu, .pid = host.pid(), .read_bytes = read_bytes});
-  const std::unique_ptr<StageJob> job = host.TakeJob();
+  const std::unique_ptr<StageJob> job = host.TakeJob(reactor_.clock().Now());
   answers_.Give(*job, std::move(frame), read_bytes);
 }
 
@@ -290,13 +296,14 @@ void StageRunner::OnEnded(std::uint64_t id, const std::string& how) {
   if (found == hosts_.end()) return;  // ended by EndHost
   // Its last answer may still be in the socket.
   if (!found->second.hung_up()) OnReadable(id);
-  const std::unique_ptr<StageJob> job = found->second.TakeJob();
+  const auto jobs = found->second.TakeJobs();
   EndHost(id);
-  if (job) {
-    LogWarning("stage host ended session=" + std::to_string(job->request.session.value) +
-               " how=\"" + how + "\"");
-    answers_.Refuse(*job, Unavailable(how));
+  if (!jobs.empty()) {  // the trainer ends its own with what they were given, and knows of it
+    Log(lanes_ != nullptr ? LogLevel::kInfo : LogLevel::kWarning,
+        "stage host ended session=" + std::to_string(jobs.front()->request.session.value) +
+            " how=\"" + how + "\"");
   }
+  for (const auto& job : jobs) answers_.Refuse(*job, Unavailable(how));
   Pump();
 }
 
@@ -326,26 +333,37 @@ void StageRunner::Cancel(IterationId before) {
   }
   queue_ = std::move(kept);
   for (auto& [id, host] : hosts_) {
-    if (host.job() != nullptr && host.job()->request.iteration < before) {
-      host.job()->cancelled = true;
+    for (StageJob* job : {host.job(), host.next()}) {
+      if (job != nullptr && job->request.iteration < before) job->cancelled = true;
     }
   }
 }
 
 std::size_t StageRunner::outstanding() const {
-  const auto runs = [](const auto& host) { return host.second.job() != nullptr; };
-  return queue_.size() + static_cast<std::size_t>(std::ranges::count_if(hosts_, runs));
+  std::size_t begun = 0;
+  for (const auto& [id, host] : hosts_) {
+    begun += (host.job() != nullptr ? 1U : 0U) + (host.next() != nullptr ? 1U : 0U);
+  }
+  return queue_.size() + begun;
 }
 
 std::int64_t StageRunner::queued_samples() const {
   std::int64_t samples = 0;
   for (const auto& job : queue_) samples += std::ssize(job->request.keys);
+  for (const auto& [id, host] : hosts_) {
+    if (host.next() != nullptr) samples += std::ssize(host.next()->request.keys);
+  }
   return samples;
 }
 
 std::vector<std::int64_t> StageRunner::WaitingKeys(LaneId lane) const {
   std::vector<std::int64_t> keys;
-  for (const auto& job : queue_) {
+  std::vector<const StageJob*> waiting;
+  for (const auto& [id, host] : hosts_) {
+    if (host.next() != nullptr) waiting.push_back(host.next());
+  }
+  for (const auto& job : queue_) waiting.push_back(job.get());
+  for (const StageJob* job : waiting) {
     const wire::BatchRequest& request = job->request;
     // What is no list of int is the sampler's own (`index`), and its keys are only counted.
     if (request.lane != lane || !request.index.empty()) continue;

@@ -56,7 +56,7 @@ class StageRunner {
   struct Used {
     Duration cpu{};
     std::int64_t pid = 0;          // of the host; 0: not told yet
-    std::uint64_t read_bytes = 0;  // ProcessReadBytes since the batch before, without the request
+    std::uint64_t read_bytes = 0;  // ProcessReads since the batch before, without the request
   };
   struct Events {
     std::function<void(const Status&)> on_ready;                    // once
@@ -115,8 +115,9 @@ class StageRunner {
   // Looks again soon while batches are held back.
   void HoldBack(bool held);
   // Returns the host for the job, begun if need be; nullptr: none is free now. kUnavailable: no
-  // more hosts.
-  Result<StageHost*> HostFor(const StageJob& job);
+  // more hosts. `alone`: no other job wants the cores, so a lane of the trainer's may have its next
+  // batch while it makes one.
+  Result<StageHost*> HostFor(const StageJob& job, bool alone);
   Result<StageHost*> BeginHost(const StageHosts::Lane& lane);
   void Begin(StageHost& host, std::unique_ptr<StageJob> job);
   void OnReadable(std::uint64_t host);

@@ -18,9 +18,11 @@ from support.lane_settings import settings
 class Lane:
     """The port of a lane that draws one number a batch, and the data worker that asks it."""
 
-    def __init__(self):
+    def __init__(self, **changed):
         control, theirs = socket.socketpair()
-        self.port = LanePort(theirs, settings(tells_state=True, watched=False))
+        self.port = LanePort(
+            theirs, settings(**(changed or {"tells_state": True, "watched": False}))
+        )
         self.port.open({"dataset": None, "collate_fn": list}, None)
         self.worker, served = socket.socketpair()
         socket.send_fds(control, [numbers(0)], [served.fileno()])
@@ -33,9 +35,9 @@ class Lane:
             each.close()
         os.close(self.port._requests._trainer)
 
-    def batch(self, number, state=b""):
+    def batch(self, number, state=b"", room=4096):
         """(what is answered, the state after it)"""
-        head = Request.HEAD.pack(0, 1, 0, 4096, 1, 0, len(state), 0, 1, number)
+        head = Request.HEAD.pack(0, 1, 0, room, 1, 0, len(state), 0, 1, number)
         fd = os.memfd_create("request")
         os.write(fd, head + numbers(5) + state)
         frame = wire.encode(wire.BATCH, wire.numbers(9), wire.numbers(0))
@@ -50,6 +52,7 @@ class Lane:
             self.port.put((item[0], random.random()))
         kind, answer, _ = wire.receive(self.worker)
         assert kind == wire.DONE
+        self.outcome = answer[1]
         return answer[3], answer[6]
 
 
@@ -101,3 +104,20 @@ def test_its_first_batch_is_made_again_from_its_beginning(lane):
     lane.batch(1, first[1])
     assert lane.batch(0) == first
     assert lane.made == 3
+
+
+def test_what_the_trainer_may_not_have_is_kept_and_no_more():
+    """Batches are asked for ahead of those before them. A data worker may be lost with their answers."""
+    lane = Lane(ahead=2, ahead_bytes=4096)
+    try:
+        made = [lane.batch(number)[0] for number in range(0, 8, 2)]
+        assert [lane.batch(number)[0] for number in (4, 6, 2)] == [made[2], made[3], made[1]]
+        assert lane.made == 4
+        lane.batch(0)
+        assert lane.outcome == numbers(wire.PASSED), "it was asked for all after that one"
+        lane.batch(8, room=4097)
+        lane.batch(6)
+        assert lane.outcome == numbers(wire.PASSED), "a large one is asked for alone"
+        assert lane.made == 5
+    finally:
+        lane.close()

@@ -148,6 +148,7 @@ def test_a_long_epoch_tells_of_its_lookups_every_few_seconds():
     kept = leaves.Leaves(False, True, lambda: worker, lambda: now[0])
     for _ in range(9):
         kept.begin()
+        assert kept.active
         kept.missed()
     asked, told = worker.asked, worker.misses
     kept.begin()

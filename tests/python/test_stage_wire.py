@@ -59,3 +59,32 @@ def test_a_greeting_is_passed_over(pair):
     wire.greet(theirs)
     wire.send(theirs, wire.ARENA)
     assert wire.receive(ours)[0] == wire.ARENA
+
+
+class Counting(socket.socket):
+    """Counts what it asks the kernel."""
+
+    calls = 0
+
+    def recv(self, *args):
+        self.calls += 1
+        return super().recv(*args)
+
+    def recvmsg(self, *args):
+        self.calls += 1
+        return super().recvmsg(*args)
+
+
+def test_a_frame_is_taken_in_two_system_calls_and_what_follows_stays_in_the_socket(pair):
+    """Another process of the lane may go on from here."""
+    _, theirs = pair
+    ours = Counting(fileno=pair[0].detach())
+    first, second = [b"number", b"request"], [b"number", b"x" * 20_000]
+    theirs.sendall(wire.encode(wire.BATCH, *first) + wire.encode(wire.BATCH, *second))
+    assert wire.receive_any(ours) == (wire.BATCH, first, [])
+    assert ours.calls == 2
+    other = socket.socket(fileno=ours.detach())
+    assert wire.receive_any(other) == (wire.BATCH, second, [])
+    theirs.sendall(wire.encode(wire.DONE, b"y" * 100_000))
+    assert wire.receive_any(other)[1] == [b"y" * 100_000], "a large one comes in parts"
+    other.close()

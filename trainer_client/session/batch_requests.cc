@@ -1,5 +1,6 @@
 #include "trainer_client/session/batch_requests.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -63,7 +64,10 @@ wire::BatchRequest BatchRequests::Make(const PlannedBatch& planned, const Dispat
   request.specs = planned.specs;
   request.slot = slot.id;
   request.slot_offset = slot.offset;
-  request.slot_bytes = slot.bytes;
+  // By its room a lane's process knows that batches before it may be on their way (lane_window).
+  const bool capped = send.ahead && send.slot_bytes <= IterationOptions::kMostAheadBytes;
+  request.slot_bytes =
+      capped ? std::min(slot.bytes, IterationOptions::kMostAheadBytes) : slot.bytes;
   if (parts_.context.plan.has_python_stage) {
     request.lane = LaneId(planned.lane);
     request.base_seed = base_seed_;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "trainer_client/include/headrace/client.h"
 #include "trainer_client/session/lane_states.h"
 
 namespace headrace::client {
@@ -87,10 +88,7 @@ void Dispatcher::Enlarge(std::int64_t ticket, std::uint64_t bytes) {
 void Dispatcher::Done(std::int64_t ticket) {
   const auto at = batches_.find(ticket);
   if (at == batches_.end()) return;
-  if (options_.lanes_in_order) {
-    const auto lane = lane_ticket_.find(at->second.lane);
-    if (lane != lane_ticket_.end() && lane->second == ticket) lane_ticket_.erase(lane);
-  }
+  if (options_.lanes_in_order) TakeIn(ticket, at->second.lane);
   queue_.erase(ticket);
   batches_.erase(at);
 }
@@ -161,10 +159,51 @@ void Dispatcher::LoseOverdue(SteadyTime now) {
   }
 }
 
-bool Dispatcher::LaneFree(std::int64_t ticket, const Batch& batch) const {
-  if (!options_.lanes_in_order) return true;
-  const auto lane = lane_ticket_.find(batch.lane);
-  return lane == lane_ticket_.end() || lane->second == ticket;
+std::optional<WorkerId> Dispatcher::LaneGoesTo(std::int64_t ticket, const Batch& batch) const {
+  if (!options_.lanes_in_order) return WorkerId();
+  const auto lane = lane_out_.find(batch.lane);
+  if (lane == lane_out_.end()) return WorkerId();
+  const std::deque<Out>& out = lane->second;
+  if (std::ranges::count(out, ticket, &Out::ticket) > 0) {
+    const bool grown = batch.bytes > IterationOptions::kMostAheadBytes;
+    return grown && out.front().ticket != ticket ? std::nullopt : std::optional(WorkerId());
+  }
+  const WorkerId worker = Follows(out, batch);
+  return worker.valid() ? std::optional(worker) : std::nullopt;
+}
+
+WorkerId Dispatcher::Follows(const std::deque<Out>& out, const Batch& batch) const {
+  if (std::ssize(out) >= lane_window_ || batch.bytes > IterationOptions::kMostAheadBytes) return {};
+  if (latencies_.empty()) return {};  // no batch has come: nobody knows how large they are
+  WorkerId has_them;
+  for (const Out& before : out) {
+    if (before.done) continue;
+    const auto found = batches_.find(before.ticket);
+    if (found == batches_.end() || found->second.live == 0) return {};
+    if (has_them.valid() && found->second.last_worker != has_them) return {};
+    has_them = found->second.last_worker;
+  }
+  const auto worker = workers_.find(has_them);
+  const bool ready = worker != workers_.end() && worker->second.state == WorkerState::kReady;
+  return ready ? has_them : WorkerId();
+}
+
+bool Dispatcher::PutOut(std::int64_t ticket, std::int32_t lane) {
+  std::deque<Out>& out = lane_out_[lane];
+  const auto place = std::ranges::find(out, ticket, &Out::ticket);
+  const bool follows = std::ranges::count(out.begin(), place, false, &Out::done) > 0;
+  if (place == out.end()) out.push_back({.ticket = ticket});
+  return follows;
+}
+
+void Dispatcher::TakeIn(std::int64_t ticket, std::int32_t lane) {
+  const auto found = lane_out_.find(lane);
+  if (found == lane_out_.end()) return;
+  std::deque<Out>& out = found->second;
+  const auto place = std::ranges::find(out, ticket, &Out::ticket);
+  if (place != out.end()) place->done = true;
+  while (!out.empty() && out.front().done) out.pop_front();
+  if (out.empty()) lane_out_.erase(found);
 }
 
 bool Dispatcher::MayHave(const Batch& batch, WorkerId id, const Worker& worker) const {
@@ -273,29 +312,34 @@ Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId w
   ++batch.sends;
   batch.last_sent = now;
   batch.last_worker = worker;
-  if (options_.lanes_in_order) lane_ticket_[batch.lane] = ticket;
+  const bool ahead = options_.lanes_in_order && PutOut(ticket, batch.lane);
   if (options_.lanes_stay) lane_home_[batch.lane] = worker;
-  return {ticket, worker, id, batch.bytes, hedge};
+  return {ticket, worker, id, batch.bytes, hedge, ahead};
 }
 
 std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
   std::vector<Send> sends;
   if (ready_ == 0) return sends;
   LoseOverdue(now);
+  std::set<std::int32_t> waiting;  // lanes_in_order: no later batch of these may pass
   for (auto it = queue_.begin(); it != queue_.end();) {
     Batch& batch = batches_.at(*it);
-    if (!LaneFree(*it, batch)) {
+    const bool waits = options_.lanes_in_order && waiting.contains(batch.lane);
+    const std::optional<WorkerId> follows = waits ? std::nullopt : LaneGoesTo(*it, batch);
+    if (!follows) {
+      waiting.insert(batch.lane);
       ++it;
       continue;
     }
     // Chooses another worker than the one that refused it or is late, if there is another.
-    WorkerId worker = Home(batch);
+    WorkerId worker = follows->valid() ? *follows : Home(batch);
     if (!worker.valid()) {
       const bool elsewhere = batch.refusals > 0 || batch.overdue > 0;
       worker = Choose(batch, elsewhere ? batch.last_worker : WorkerId());
     }
     if (!worker.valid()) worker = Choose(batch, WorkerId());
     if (!worker.valid()) {  // the ready ones have a lost batch already
+      waiting.insert(batch.lane);
       ++it;
       continue;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -83,6 +84,7 @@ class Dispatcher {
     std::uint32_t attempt = 0;  // unique in the session
     std::uint64_t slot_bytes = 0;
     bool hedge = false;
+    bool ahead = false;  // a batch of the lane before it is not done
   };
   enum class Answer : std::uint8_t {
     kMade,
@@ -124,6 +126,9 @@ class Dispatcher {
   void Remove(std::int64_t ticket);
   // Forgets batches that are not done; their tickets are not used again.
   void RemoveBefore(std::int64_t ticket);
+  // With lanes_in_order: so many batches of a lane are out at once, in their order and at one worker.
+  // For lanes whose requests do not carry what the batch before has left.
+  void SetLaneWindow(std::int32_t batches) { lane_window_ = batches; }
   // With lanes_stay: lets each lane go to another worker now.
   void ForgetLanes() { lane_home_.clear(); }
   [[nodiscard]] bool Contains(std::int64_t ticket) const { return batches_.contains(ticket); }
@@ -207,7 +212,18 @@ class Dispatcher {
   // Whether no further worker may be given the batch.
   [[nodiscard]] bool Spent(const Batch& batch) const;
   void Done(std::int64_t ticket);
-  [[nodiscard]] bool LaneFree(std::int64_t ticket, const Batch& batch) const;
+  // Of a lane whose batches go out in order: those from the first one on that is not done.
+  struct Out {
+    std::int64_t ticket = 0;
+    bool done = false;
+  };
+  // Which worker the lane's order lets the batch go to now; invalid: any; nullopt: none.
+  [[nodiscard]] std::optional<WorkerId> LaneGoesTo(std::int64_t ticket, const Batch& batch) const;
+  // The worker that has the lane's batches, if this one may follow them now; invalid: it may not.
+  [[nodiscard]] WorkerId Follows(const std::deque<Out>& out, const Batch& batch) const;
+  // Notes that the lane's batch goes out. Returns whether one before it is not done.
+  bool PutOut(std::int64_t ticket, std::int32_t lane);
+  void TakeIn(std::int64_t ticket, std::int32_t lane);
   // The first answer has come from that attempt's worker.
   void CountPaces(const Attempt& first);
   void Measure(const Attempt& attempt, SteadyTime now);
@@ -222,7 +238,8 @@ class Dispatcher {
   std::map<std::int64_t, Batch> batches_;  // not done, by ticket
   std::set<std::int64_t> queue_;
   std::unordered_map<std::uint32_t, Attempt> attempts_;
-  std::unordered_map<std::int32_t, std::int64_t> lane_ticket_;  // in flight, lanes_in_order only
+  std::int32_t lane_window_ = 1;
+  std::unordered_map<std::int32_t, std::deque<Out>> lane_out_;  // lanes_in_order only
   std::unordered_map<std::int32_t, WorkerId> lane_home_;        // lanes_stay only
   std::vector<std::int64_t> lost_, overdue_;
   std::map<WorkerId, Pace> paces_;

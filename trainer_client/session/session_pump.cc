@@ -168,6 +168,8 @@ Status SessionPump::Begin(const IterationOptions& iteration) {
   // A trainer that gives the processes has given new ones.
   if (!context_.gives_lanes && !iteration.continue_lanes) context_.lanes.Replace({});
   const bool python_lanes = HasPythonLanes(context_.plan);
+  const bool states_travel = context_.compares() || !iteration.lane_states.empty();
+  dispatcher_.SetLaneWindow(states_travel ? 1 : std::max(iteration.lane_window, 1));
   if (python_lanes && iteration.continue_lanes) {
     lanes_.GoOn();
   } else {
@@ -295,8 +297,8 @@ void SessionPump::PumpOnce() {
   for (const Dispatcher::Send& send : dispatcher_.Poll(reactor_->clock().Now())) {
     const PlannedBatch* const planned = book_.Find(send.ticket);
     // It may have memory that others may not.
-    const bool next =
-        planned != nullptr && book_.Current(send.ticket) && shared_->Wants(planned->batch);
+    const bool next = planned != nullptr && !send.ahead && book_.Current(send.ticket) &&
+                      shared_->Wants(planned->batch);
     const Status sent =
         starved && !next ? Unavailable("") : requests_.Send(send, answers_.checking(), next);
     if (!sent.ok() && !answers_.GivesUp(send, sent)) starved = true;

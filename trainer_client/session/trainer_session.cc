@@ -72,10 +72,8 @@ Status TrainerSession::Begin(const IterationOptions& options) {
 
 void TrainerSession::End() {
   if (!runtime_->Check().ok()) return;
-  (void)CallStatus([core = core_]() -> Status {
-    core->End();
-    return {};
-  });
+  // Nobody waits for it: what comes next is done after it.
+  runtime_->reactor->Post([core = core_] { core->End(); });
   outstanding_ = 0;
   begun_ = false;
 }
@@ -101,10 +99,9 @@ Status TrainerSession::SetLanes(std::span<const LaneProcess> lanes) {
   }
   // std::function needs copies, so the value moves through one shared box.
   auto box = std::make_shared<std::vector<client::LaneProcesses::Lane>>(std::move(copies));
-  return CallStatus([core = core_, box]() -> Status {
-    core->SetLanes(std::move(*box));
-    return {};
-  });
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  runtime_->reactor->Post([core = core_, box] { core->SetLanes(std::move(*box)); });
+  return Status::Ok();
 }
 
 Result<std::int64_t> TrainerSession::Submit(std::span<const std::int64_t> keys, std::int32_t lane,

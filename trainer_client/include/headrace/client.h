@@ -287,6 +287,12 @@ struct IterationOptions {
   // batches may have been made from. Next tells each growth before it gives another batch. The lanes' processes
   // can then begin again (MakeAgain). It outlives the client. Null: there is none. Ignored with continue_lanes.
   const std::uint64_t* doubts = nullptr;
+  // Python plans: most batches of a lane that are asked for at once, so that its process waits for
+  // nobody between them. It keeps the last ones, because a worker may be lost with the answers. So they
+  // are small: only a batch of kMostAheadBytes or less is asked for ahead, in a slot of no more. 1
+  // where states travel with the batches: lane_states are given, or code may run elsewhere.
+  std::int32_t lane_window = 1;
+  static constexpr std::uint64_t kMostAheadBytes = std::uint64_t{4} << 20;
 };
 
 // Samples that came from one cache tier of workers.

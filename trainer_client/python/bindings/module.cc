@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "base/version.h"
+#include "trainer_client/include/headrace/client.h"
 #include "trainer_client/python/bindings/batch.h"
 #include "trainer_client/python/bindings/blob.h"
 #include "trainer_client/python/bindings/errors.h"
@@ -14,6 +15,7 @@
 NB_MODULE(_client, module) {
   // Tensors that live until the interpreter ends are no leak.
   nanobind::set_leak_warnings(false);
+  module.attr("most_ahead_bytes") = headrace::IterationOptions::kMostAheadBytes;
   module.attr("__version__") = nanobind::str(headrace::kVersion.data(), headrace::kVersion.size());
   headrace::python::AddErrors(module);
   headrace::python::AddBlobs(module);

@@ -108,8 +108,9 @@ class SessionObject {
 
   void Begin(std::uint64_t base_seed, bool continue_lanes, std::int64_t first_batch,
              std::vector<std::uint64_t> lane_draws, std::vector<std::uint64_t> lane_seeds,
-             nb::handle lane_states, nb::handle doubts) {
+             nb::handle lane_states, nb::handle doubts, std::int32_t lane_window) {
     IterationOptions options;
+    options.lane_window = lane_window;
     options.base_seed = base_seed;
     options.continue_lanes = continue_lanes;
     options.first_batch = first_batch;
@@ -307,7 +308,8 @@ void AddSessions(nb::module_& module) {
            nb::arg("continue_lanes") = false, nb::arg("first_batch") = 0,
            nb::arg("lane_draws") = std::vector<std::uint64_t>(),
            nb::arg("lane_seeds") = std::vector<std::uint64_t>(),
-           nb::arg("lane_states") = nb::make_tuple(), nb::arg("doubts") = nb::none())
+           nb::arg("lane_states") = nb::make_tuple(), nb::arg("doubts") = nb::none(),
+           nb::arg("lane_window") = 1)
       .def("end",
            [](SessionObject& self) {
              Session& session = self.get();

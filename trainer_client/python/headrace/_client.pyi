@@ -33,6 +33,7 @@ __version__: str
 batch_metrics: tuple[str, ...]
 session_counters: tuple[str, ...]
 session_gauges: tuple[str, ...]
+most_ahead_bytes: int  # of a batch that is asked for before the one of its lane before it has come
 
 @final
 class Blob:
@@ -266,6 +267,7 @@ class Session:
         lane_seeds: Sequence[int] = (),
         lane_states: Sequence[Buffer] = (),
         doubts: Buffer | None = None,
+        lane_window: int = 1,
     ) -> None:
         """`doubts`: a number of 8 bytes in memory that outlives the process's clients. next() tells each growth
         of it before it gives another batch. Ignored with continue_lanes."""

@@ -105,9 +105,7 @@ def filter_spline(src: np.ndarray, axis: int, out: np.ndarray) -> bool:
     """A spline filter of order 3 that mirrors at the ends, along the axis. src: float32 or float64, of any strides,
     which may be `out`. out: float64, contiguous, of the same shape. Sides of at least 4."""
 
-def zoom_spline(
-    filtered: np.ndarray, zoom: list[float], outside: float, out: np.ndarray
-) -> bool:
+def zoom_spline(filtered: np.ndarray, zoom: list[float], outside: float, out: np.ndarray) -> bool:
     """zoom_shift of order 3 and mode `constant`. filtered: float64, contiguous. out: float32 or float64."""
 
 def take_nearest(

@@ -16,6 +16,7 @@ from ..native.plan import Local
 from ..process import collection
 from ..process.own_imports import Late
 from ..process.standard_streams import keep_numbers
+from ..serve.heritage import HERITAGE
 from ..serve.lane_iterator import LaneIter
 from ..serve.loader_state import LoaderState
 from ..serve.served import await_served, session_key
@@ -47,6 +48,7 @@ def state_of(loader: Any) -> LoaderState:
         if state is None:
             state = LoaderState(describe(loader.dataset), loader.num_workers)
             _states[loader] = state
+            HERITAGE.follow(loader, state)
         return state
 
 

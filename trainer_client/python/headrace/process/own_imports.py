@@ -60,7 +60,9 @@ class Late:
 
     def __getattr__(self, of: str) -> Any:
         if of.startswith("__"):
-            raise AttributeError(of)  # somebody looks at all that there is, as pickle and inspect do
+            raise AttributeError(
+                of
+            )  # somebody looks at all that there is, as pickle and inspect do
         module = sys.modules.get(self._name)
         if module is None or of not in vars(module):  # or another thread is importing it
             with as_they_were():

@@ -87,7 +87,10 @@ class ServedLanes(Lanes, Served):
         if not self._continue_lanes:
             self._give_lanes(self._handle.raw)
         self._begin_lanes(
-            continue_lanes=self._continue_lanes, doubts=self.doubted.number, **self._beginning()
+            continue_lanes=self._continue_lanes,
+            doubts=self.doubted.number,
+            lane_window=self._lane_window(),
+            **self._beginning(),
         )
 
     def _beginning(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data.dataloader import _DatasetKind
 
+from ..native import binding
 from ..native.intact import OF_CHAIN, first_change
 from ..process import own_imports, sockets
 from ..service import options
@@ -31,6 +32,10 @@ if TYPE_CHECKING:  # spawned processes import this file, and need no more than i
     from ..capture import StagePlan
     from .bad_samples import BadSamples
     from .loader_state import LoaderState
+
+
+# A lane keeps all but one of them (stage/kept_batches.py).
+_MOST_AT_ONCE = 4
 
 
 class LaneContext:
@@ -150,6 +155,7 @@ class Lanes:
     _dataset_kind: int
     _auto_collation: bool
     _persistent_workers: bool
+    _prefetch_factor: int
 
     def lane_settings(self) -> LaneSettings:
         loader: Any = self._loader()
@@ -166,7 +172,13 @@ class Lanes:
             first=self._state.iterations <= 1 and not self._state.is_read_before,
             keeps=options.from_environment().epochs != 1,
             gives=self.doubted.gives,
+            ahead=self._lane_window() - 1,
+            ahead_bytes=binding.most_ahead_bytes,
         )
+
+    def _lane_window(self) -> int:
+        """The most batches of a lane that are asked for at once."""
+        return 1 if self._tells_state() else min(self._prefetch_factor, _MOST_AT_ONCE)
 
     def lessons(self, intact: bool) -> Lessons:
         """What lanes that are forked now need not find out again. `intact`: as Lessons.take's."""

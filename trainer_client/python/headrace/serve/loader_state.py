@@ -1,5 +1,7 @@
 """What is kept of a DataLoader from iter() to iter()."""
 
+import math
+import time
 from typing import Any
 
 from ..admission.reference import Reference
@@ -18,10 +20,12 @@ class LoaderState:
         self.report: LoaderReport = REPORT.add(name, num_workers)
         self.captured: Captured | None = None
         self.verdict: Captured | None = None  # after admission
-        self.idle: tuple[Any, Any] | None = None  # (key, session) to go on with
+        self.idle: tuple[Any, SessionHandle] | None = None  # (key, session) to go on with
         self.learned = Learned()  # with num_workers=0
         self.reference: Reference | None = None  # of the iter() that is under way
-        self._lessons: Lessons | None = None
+        self.lessons: Lessons | None = None
+        self._taken = math.inf  # when its session was, on time.monotonic()
+        self._lasted = math.inf  # s, the last iteration
         self.iterations = 0  # that had lanes
         self.is_read_before = False  # its data set, by lanes of another loader
         self.compares = True  # `headrace verify` compares all by itself
@@ -45,9 +49,9 @@ class LoaderState:
 
     def lessons_of(self, lanes: int) -> Lessons:
         """What the lanes of the loader's iterations have found out."""
-        if self._lessons is None:
-            self._lessons = Lessons(lanes)
-        return self._lessons
+        if self.lessons is None:
+            self.lessons = Lessons(lanes)
+        return self.lessons
 
     def workers_met(self, signature: str) -> set[int]:
         """The workers whose samples of this plan were compared; the caller adds to it."""
@@ -58,6 +62,7 @@ class LoaderState:
     def take_session(self, key: Any) -> Any:
         """The session of an iteration that has ended, if its plan still holds."""
         idle, self.idle = self.idle, None
+        self._taken = time.monotonic()
         if idle is None or not idle[1].is_mine():
             return None  # there is none, or this process was forked from the one that has it
         if idle[1].raw is None:
@@ -71,3 +76,23 @@ class LoaderState:
         if self.idle is not None:
             self.idle[1].close()
         self.idle = (key, session)
+        self._lasted = time.monotonic() - self._taken
+
+    # From loader to loader (heritage.py).
+
+    def go_on_with(self, lessons: Lessons | None, idle: tuple[Any, SessionHandle] | None) -> None:
+        self.lessons = lessons
+        if idle is not None and idle[1].is_mine() and idle[1].raw is not None:
+            idle[1].count_for(self.report)
+            self.idle = idle
+
+    def leave_session(self, long: float, most_bytes: int) -> tuple[Any, SessionHandle] | None:
+        """The session that may go on without this loader; None: there is none, its last iteration took
+        `long` seconds, or it holds more than `most_bytes`."""
+        idle, self.idle = self.idle, None
+        if idle is None or not idle[1].is_mine() or idle[1].raw is None:
+            return None
+        if self._lasted >= long or idle[1].arena_bytes() > most_bytes:
+            idle[1].close()
+            return None
+        return idle

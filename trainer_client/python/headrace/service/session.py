@@ -95,6 +95,18 @@ class SessionHandle:
         self._report.session_ended(_since(self._reported, now))
         self._reported = now
 
+    def count_for(self, report: LoaderReport) -> None:
+        """What happens from now on is of another loader."""
+        self.flush_report()
+        self._report = report
+
+    def arena_bytes(self) -> int:
+        """The memory that it holds for batches."""
+        try:
+            return int(self.raw.stats()["arena_bytes"])
+        except binding.HeadraceError:
+            return 0  # the service has ended
+
     def before_fork(self) -> int:
         """Batches that the program holds stay as they are while a child may read them. Returns the
         descriptor by which the children are known to live; -1: there is none."""

@@ -1,6 +1,7 @@
 """What lanes, and the process that forks them, do with functions that the program has declared, and with those that
 are found. Without any they load nothing for them."""
 
+import importlib
 import sys
 from typing import Any
 
@@ -12,15 +13,9 @@ def prepare(roots: list[Any], finds: bool) -> None:
     """Before lanes are forked. `roots`: the parts of the pipeline, the data set first; `finds`: functions that nobody
     has declared are looked for."""
     if declared.cached_functions():
-        with own_imports.as_they_were():
-            from . import cached_calls
-
-        cached_calls.prepare(roots)
+        _imported("cached_calls").prepare(roots)
     if finds:
-        with own_imports.as_they_were():
-            from . import found_calls
-
-        found_calls.prepare(roots[0])
+        _imported("found_calls").prepare(roots[0])
 
 
 def may_give(dataset: Any, lanes: int, at_once: bool) -> bool:
@@ -52,6 +47,15 @@ def as_without(error: Any) -> Any:
     if (found := _found_calls()) is not None and type(getattr(error, "exc_msg", None)) is str:
         error.exc_msg = found.without_our_frames(error.exc_msg)
     return error
+
+
+def _imported(name: str) -> Any:
+    """Our module. The first time all modules are looked at, which takes as long as a small iteration's start."""
+    module = sys.modules.get(f"{__package__}.{name}")
+    if module is None:
+        with own_imports.as_they_were():
+            module = importlib.import_module(f".{name}", __package__)
+    return module
 
 
 def _found_calls() -> Any:

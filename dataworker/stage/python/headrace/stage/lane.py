@@ -18,8 +18,9 @@ from ..process.output import flush
 from ..records import dataclass
 from . import ahead, bad_samples, declared_here, doubts, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
+from .kept_batches import KeptBatches, Made
 from .lane_images import keep_pictures, native_images, opened_pictures
-from .lane_requests import Again, Asked, Made, Requests, passed
+from .lane_requests import Again, Asked, Requests, passed
 from .lane_voice import Voice
 from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
@@ -52,6 +53,8 @@ class LaneSettings:
     first: bool = True  # of a loader, and of its data set
     keeps: bool = True  # another one may come
     gives: bool = False  # results of functions in place of calls, where it may begin again
+    ahead: int = 0  # as KeptBatches'
+    ahead_bytes: int = 0
 
 
 def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePort") -> None:
@@ -111,7 +114,7 @@ class LanePort:
         self._into_slot = self._settings.auto_collation and keeps_nothing(self._collate)
         self._roots = {"dataset": arguments["dataset"], "collate_fn": self._collate}
         self._now: Asked | None = None
-        self._last: Made | None = None
+        self._kept = KeptBatches(self._settings.ahead, self._settings.ahead_bytes)
         self._newest: list[int] = []  # the name of the latest batch that was asked for
         self._samples: Any = None  # of the batch that is being made
         self._next: Any = None  # what get() gives after the loop has begun an iteration
@@ -198,7 +201,8 @@ class LanePort:
             made.change = self._watch.after()
         self._answer(asked, made)  # which may be the first to look at a picture
         ahead.look(self._ahead)
-        self._now, self._last = None, made
+        self._now = None
+        self._kept.add(made)
         self._note()
         self._deferring.close()
 
@@ -225,9 +229,9 @@ class LanePort:
 
     def _take(self, asked: Asked) -> Any:
         """What the loop is to do, or None: it is answered."""
-        request, last = asked.request, self._last
+        request = asked.request
         self._voice.begins(request.name)
-        if last is not None and (last.name, last.before) == (request.name, request.state):
+        if (last := self._kept.find(asked)) is not None:
             # The slot was too small, or the answer went lost: user code does not run again.
             if last.samples is not None:
                 with collating(asked.slot):
@@ -235,20 +239,21 @@ class LanePort:
             self._answer(asked, last)
             return None
         if self._settings.watched is None and request.name < self._newest:
-            # The trainer asks for a lane's next batch when it has the one before. So this is a
-            # repeat of one that it has, from a data worker that was slow to hand it on.
+            # What the trainer does not have is kept. So this is a repeat of one that it has, from a
+            # data worker that was slow to hand it on.
             self._requests.answer(asked, *passed(asked))
             return None
         self._newest = request.name
-        self._last = None
+        self._kept.make_room(asked)
         again = self._iteration is not None and self._iteration != request.name[0]
         if self._iteration is None and request.state and self._settings.iterable:
             again = True  # a saved place: __iter__, too, is to draw from where it says
         self._iteration = request.name[0]
         self._over = self._over and not again
         if self._over:
-            self._last = Made(request.name, request.state, ended=True)
-            self._answer(asked, self._last)
+            ended = Made(request.name, request.state, ended=True)
+            self._kept.add(ended)
+            self._answer(asked, ended)
             return None
         self._begin_natives()
         if leaves.here is not None:

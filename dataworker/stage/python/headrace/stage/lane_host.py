@@ -149,7 +149,7 @@ class Host:
                 self.arena = Arena(*fds)
             elif kind == wire.BATCH:
                 cpu = time.process_time_ns()
-                *before, samples = self.make(Request.read(fds[0]))
+                *before, samples = self.make(Request.of(parts, fds))
                 told: tuple[bytes, ...] = UNTOLD
                 if before[0] != numbers(wire.TOO_SMALL):
                     told = self.told(output)

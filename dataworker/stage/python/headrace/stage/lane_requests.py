@@ -5,11 +5,9 @@ import select
 import struct
 import time
 from contextlib import suppress
-from typing import Any
 
 from ..process import object_reads, sockets
 from ..process.output import tell
-from ..records import dataclass
 from . import wire
 from .object_reads import Door
 from .pickling import Arena, Slot
@@ -62,21 +60,6 @@ class Asked:
         return 0 if self._clock is None else self._clock.news()
 
 
-@dataclass
-class Made:
-    """A batch, kept until the next one is asked for: this one may be asked for again."""
-
-    name: list[int]
-    before: bytes  # the state of the generators that it was asked to be made from
-    value: Any = None
-    samples: Any = None  # what it was stacked from, where that was into a slot
-    error: bytes = b""
-    ended: bool = False
-    count: int = 0
-    state: bytes = b""
-    change: str = ""  # what the code was seen to keep
-
-
 class Again(BaseException):
     """The lane begins again, as it was before its first batch, and serves on these connections.
 
@@ -121,7 +104,9 @@ class Requests:
             ready = self._poll.poll(left)
             if not ready:
                 return None
-            for fd, _ in ready:
+            for fd, _ in ready:  # the control socket first, and after the end nothing is begun
+                if self.ended:
+                    break
                 if fd == self.control.fileno():
                     self._on_control()
                 elif fd == self._trainer:
@@ -182,7 +167,7 @@ class Requests:
         self._read_by(worker)
         if kind == wire.DOOR:
             return None
-        return Asked(worker, parts[0], Request.read(fds[0]), self._clock)
+        return Asked(worker, parts[0], Request.of(parts, fds), self._clock)
 
     def _drop(self, worker: Worker) -> None:
         if self._workers.pop(worker.sock.fileno(), None) is None:

@@ -57,7 +57,8 @@ class Leaves:
         self._room = 0  # that the worker would take
         self._told = 0.0  # when the worker was last told of lookups
         self._hits = self._misses = 0  # not told yet
-        self.active = False  # its worker keeps leaves
+        self._active = False  # its worker keeps leaves
+        self._due = False  # nobody has asked that yet: the worker is asked when somebody does
         self.iteration = 0  # of this process
         self.rests = False  # what is made now is a part of a result that is kept itself
         self.parts = (
@@ -74,22 +75,34 @@ class Leaves:
             self._batch += 1
             door = self._door_now()
             if door is None:
-                self._door, self.active = None, False
+                self._door, self._active, self._due = None, False, False
                 self._forget()
                 return
             is_new = self._door is None or self._door.door is not door.door
             if is_new:
-                self._door, self._batch, self._silent = door, 1, False
+                self._door, self._batch, self._silent, self._due = door, 1, False, True
                 self._forget()
-            if self._silent:
-                self.active = False
+            if self._due:
                 return
-            if is_new or leaf_cost.looks_again(self._batch):
+            if self._silent:
+                self._active = False
+                return
+            if leaf_cost.looks_again(self._batch):
                 self._look()
-            elif self.active:
+            elif self._active:
                 wait = _TELLS if self._room else _ASKS_AGAIN
                 if self._clock() - self._told > wait:
                     self._tell()
+
+    @property
+    def active(self) -> bool:
+        """Whether the worker keeps leaves. Code that reads no file asks for none, and waits for no answer."""
+        if self._due and os.getpid() == self._pid:
+            with self._lock:
+                if self._due:
+                    self._due = False
+                    self._look()
+        return self._active
 
     def end(self) -> None:
         """No batch is to come."""
@@ -129,7 +142,7 @@ class Leaves:
     @property
     def has_any(self) -> bool:
         """Whether anything can be found."""
-        return len(self._tags) > 0
+        return self.active and len(self._tags) > 0
 
     def keeps(self, seconds: float, size: int) -> bool:
         """Whether an entry that took so long is to be offered."""
@@ -235,9 +248,9 @@ class Leaves:
         try:
             view, room = self._asked(lambda: self._door.index(hits, misses))
             self._set_room(room)
-            self.active = True
+            self._active = True
         except Exception:  # it keeps no leaves, or has gone
-            self._room, self.active = 0, False
+            self._room, self._active = 0, False
             view = memoryview(b"")
         self._rows = np.frombuffer(view, np.uint64).reshape(-1, _COLUMNS)
         self._tags = np.ascontiguousarray(self._rows[:, 0])

@@ -9,9 +9,10 @@ import struct
 from typing import Any
 
 # As kStageProtocol: what this side speaks.
-PROTOCOL = 5
+PROTOCOL = 6
 _HEAD = struct.Struct("<3sBII")
 _MAGIC = b"HRS"
+_PEEKED = 32 << 10
 
 SESSION, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE, PREPARE, END, BECAME, UNFIT = range(1, 13)
 HELLO = 13
@@ -54,19 +55,30 @@ def unexpected(kind: int) -> OtherRelease:
 
 def receive_any(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
     """Does what receive() does, for the next frame of any kind."""
-    head, fds = _receive_exactly(sock, _HEAD.size)
+    if (size := _come(sock)) > 0:  # as nearly always: in one call
+        frame, fds = _receive_exactly(sock, size)
+        head, rest = frame[: _HEAD.size], memoryview(frame)[_HEAD.size :]
+    else:
+        head, fds = _receive_exactly(sock, _HEAD.size)
+        rest = None
     magic, protocol, kind, count = _HEAD.unpack(head)
     if magic != _MAGIC:
         raise OtherRelease(
             f"a frame without its mark: use the data worker of release {release()}, as this process"
         )
-    sizes, more = _receive_exactly(sock, 8 * count)
-    fds += more
     parts = []
-    for size in struct.unpack(f"<{count}Q", sizes):
-        part, more = _receive_exactly(sock, size)
-        parts.append(part)
+    if rest is not None:
+        at = 8 * count
+        for size in struct.unpack_from(f"<{count}Q", rest):
+            parts.append(bytes(rest[at : at + size]))
+            at += size
+    else:
+        sizes, more = _receive_exactly(sock, 8 * count)
         fds += more
+        for size in struct.unpack(f"<{count}Q", sizes):
+            part, more = _receive_exactly(sock, size)
+            parts.append(part)
+            fds += more
     if protocol != PROTOCOL:
         theirs = parts[0].decode(errors="replace") if kind == HELLO and parts else "unknown"
         raise OtherRelease(
@@ -74,6 +86,20 @@ def receive_any(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
             f"(release {release()}) {PROTOCOL}: use one release on both sides"
         )
     return kind, parts, fds
+
+
+def _come(sock: _socket.socket) -> int:
+    """The size of the next frame, if all of it has come and it is a small one; else 0. Takes nothing: what
+    follows it may be for another process, which goes on in the place of this one."""
+    seen = sock.recv(_PEEKED, socket.MSG_PEEK)
+    if len(seen) < _HEAD.size:
+        return 0
+    magic, _, _, count = _HEAD.unpack_from(seen)
+    at = _HEAD.size + 8 * count
+    if magic != _MAGIC or len(seen) < at:
+        return 0
+    size = at + sum(struct.unpack_from(f"<{count}Q", seen, _HEAD.size))
+    return size if size <= len(seen) else 0
 
 
 @functools.cache
@@ -113,7 +139,7 @@ def numbers(*values: int) -> bytes:
 
 
 class Request:
-    """One batch, as the worker wrote it into a memory file.
+    """One batch, as the worker wrote it: into the frame's second part, or into a memory file.
 
     u64: lane, base_seed, slot_offset, slot_bytes, number of keys, of seeds, bytes of state, bytes of
     index, iteration, batch; then the keys (i64), the seeds (u64: RngMode sample, one a key), the state
@@ -150,6 +176,11 @@ class Request:
         if self.index:
             return pickle.loads(self.index)
         return self.keys if auto_collation else self.keys[0]
+
+    @classmethod
+    def of(cls, parts: list[bytes], fds: list[int]) -> "Request":
+        """Of a frame of kind BATCH."""
+        return cls.read(fds[0]) if fds else cls(parts[1])
 
     @classmethod
     def read(cls, fd: int) -> "Request":
