@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import ahead_pictures
 from .leaf_cost import Worth
 from .leaf_keys import Content, Key, content_at, form_of, key_of, now_ns
 from .leaves import Leaves
@@ -110,9 +111,10 @@ class ArrayLeaf:
         """What `read` returns or raises; keeps it, if that is worth it."""
         began, heard = now_ns(), [False]
         with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
-            before = time.thread_time()  # what it takes to listen is not the library's
+            # What it takes to listen is not the library's; what the worker has done in its place is.
+            before = time.thread_time() + ahead_pictures.saved()
             value = read(*args, **named)
-            seconds = time.thread_time() - before
+            seconds = time.thread_time() + ahead_pictures.saved() - before
         try:
             if leaves.may_keep:
                 self._keep(leaves, wanted, value, began, seconds, heard[0])
