@@ -1,9 +1,11 @@
 #include "base/process/allowance.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -93,22 +95,63 @@ void ForEachGroup(const std::string& root, const Hierarchy& hierarchy, Look look
   }
 }
 
+// The quota of a group; none: it has none.
+std::optional<double> QuotaOf(const std::string& group, bool is_second) {
+  std::optional<std::int64_t> quota, period;
+  if (is_second) {
+    std::ifstream file(group + "/cpu.max");  // "QUOTA PERIOD", or "max PERIOD"
+    std::int64_t first = 0, second = 0;
+    if (file >> first >> second) quota = first, period = second;
+  } else {
+    quota = Number(group + "/cpu.cfs_quota_us");  // -1: none
+    period = Number(group + "/cpu.cfs_period_us");
+  }
+  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
 double Cpus(const std::string& root, const Hierarchy& hierarchy) {
   double least = HUGE_VAL;
   ForEachGroup(root, hierarchy, [&](const std::string& group) {
-    std::optional<std::int64_t> quota, period;
-    if (hierarchy.second) {
-      std::ifstream file(group + "/cpu.max");  // "QUOTA PERIOD", or "max PERIOD"
-      std::int64_t first = 0, second = 0;
-      if (file >> first >> second) quota = first, period = second;
-    } else {
-      quota = Number(group + "/cpu.cfs_quota_us");  // -1: none
-      period = Number(group + "/cpu.cfs_period_us");
-    }
-    if (!quota || !period || *quota <= 0 || *period <= 0) return;
-    least = std::min(least, static_cast<double>(*quota) / static_cast<double>(*period));
+    least = std::min(least, QuotaOf(group, hierarchy.second).value_or(HUGE_VAL));
   });
   return least;
+}
+
+// Seconds that all in a group have used. Of version 1 it is there where the two controllers are mounted together.
+std::optional<double> UsedBy(const std::string& group, bool is_second) {
+  if (!is_second) {
+    const auto nanos = Number(group + "/cpuacct.usage");
+    return nanos ? std::optional(static_cast<double>(*nanos) * 1e-9) : std::nullopt;
+  }
+  std::ifstream file(group + "/cpu.stat");
+  std::string name;
+  for (std::int64_t value = 0; file >> name >> value;) {
+    if (name == "usage_usec") return static_cast<double>(value) * 1e-6;
+  }
+  return std::nullopt;
+}
+
+// Of the processors of this process's affinity; none: there is no such file.
+std::optional<double> IdleSeconds(const std::string& root) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return std::nullopt;
+  std::ifstream file(root + "/proc/stat");
+  std::int64_t ticks = 0;
+  int found = 0;
+  for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
+    std::istringstream words(line);
+    std::string name;
+    std::int64_t user = 0, nice = 0, system = 0, idle = 0, waits = 0;
+    if (!(words >> name >> user >> nice >> system >> idle >> waits) || name.size() < 4) continue;
+    const int cpu = std::atoi(name.c_str() + 3);
+    if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &set)) continue;
+    ticks += idle + waits;
+    ++found;
+  }
+  if (found == 0) return std::nullopt;
+  return static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 // A limit of memory and what is used of it, without what the kernel gives up when memory is wanted.
@@ -176,6 +219,24 @@ Allowance ReadAllowance(const std::string& root) {
     allowance.memory_bytes = std::min(allowance.memory_bytes, group.limit);
   });
   return allowance;
+}
+
+std::optional<ProcessorUse> ReadProcessorUse(const std::string& root) {
+  const std::optional<double> idle = IdleSeconds(root);
+  if (!idle) return std::nullopt;
+  ProcessorUse use{.idle_seconds = *idle, .groups = {}};
+  bool is_known = true;
+  for (const Hierarchy& hierarchy : Hierarchies(root)) {
+    if (!hierarchy.second && !Names(hierarchy.controllers, "cpu")) continue;
+    ForEachGroup(root, hierarchy, [&](const std::string& group) {
+      const std::optional<double> quota = QuotaOf(group, hierarchy.second);
+      if (!quota) return;
+      const std::optional<double> used = UsedBy(group, hierarchy.second);
+      is_known = is_known && used;
+      use.groups.push_back({*quota, used.value_or(0)});
+    });
+  }
+  return is_known ? std::optional(std::move(use)) : std::nullopt;
 }
 
 Status CheckMemoryFits(std::uint64_t bytes) {

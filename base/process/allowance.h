@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -20,6 +22,19 @@ struct Allowance {
 
 // kInvalidArgument: so many bytes are more than this process may ever have; the message has both.
 [[nodiscard]] Status CheckMemoryFits(std::uint64_t bytes);
+
+// What is used of the processors that this process may use, in seconds since any moment.
+struct ProcessorUse {
+  double idle_seconds = 0;  // of all processors of its affinity together
+  struct Group {
+    double cpus = 0;          // its quota
+    double used_seconds = 0;  // by all in it
+  };
+  std::vector<Group>
+      groups;  // of control groups: its own and those above it, where they have a quota
+};
+// Takes some 50 µs. nullopt: the system does not say. `root`: as above.
+[[nodiscard]] std::optional<ProcessorUse> ReadProcessorUse(const std::string& root = "");
 
 // Threads that keep all of the allowed processors busy: the next whole number, at least 1.
 [[nodiscard]] int UsableCpus();

@@ -1,12 +1,14 @@
-"""Files read ahead of the code: a program with a data set of its own, on a slow source and on the local disk.
+"""Files read and pictures decoded ahead of the code: a program with a data set of its own, on a slow source and on
+the local disk.
 
 The slow source is a FUSE file system, each read of which takes a while (tests/support/slow_files.py; needs the right
 to mount). It is mounted anew for each run, so that nothing of it is in memory. Run in alternation: the stock loader,
-ours without reading ahead, and ours. Nothing is pinned.
+ours without reading ahead, with that but nothing decoded ahead, and ours. Nothing is pinned.
 """
 
 import argparse
 import contextlib
+import itertools
 import pathlib
 import shutil
 import sys
@@ -53,6 +55,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--delays-ms", type=float, nargs="+", default=[20.0, 2.0, 0.0])
     parser.add_argument("--lanes", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--readers", nargs="+", default=["pil", "opencv"])
     args = parser.parse_args()
     photos = harness.describe_photos(args.data)
     ours = ["--workers", "1"]
@@ -62,16 +65,18 @@ def main() -> None:
         folder = pathlib.Path(name)
         place = flat(args.data, folder, args.photos)
         for delay in args.delays_ms:
-            for lanes in args.lanes:
+            for lanes, reader in itertools.product(args.lanes, args.readers):
                 what = f"{delay:g} ms a read" if delay else "local files in memory"
-                case = f"{what}, num_workers={lanes}"
+                case = f"{what}, {reader}, num_workers={lanes}"
                 program = ["--num-workers", str(lanes), "--epochs", "2" if delay else "4"]
-                runs: dict[str, list[dict]] = {"stock": [], "before": [], "now": []}
+                program += ["--reader", reader]
+                runs: dict[str, list[dict]] = {"stock": [], "before": [], "read": [], "now": []}
                 for pair in range(args.pairs):
                     print(f"  {case}: {pair + 1} of {args.pairs}", file=sys.stderr, flush=True)
                     for kind, variant, more in (
                         ("stock", stock, []),
                         ("before", headrace, ["--not-ahead"]),
+                        ("read", headrace, ["--not-decoded-ahead"]),
                         ("now", headrace, []),
                     ):
                         with source(place, folder, delay / 1e3) as where:

@@ -24,7 +24,7 @@ void IoExecutor::Submit(Task task) {
 }
 
 void IoExecutor::Run(std::size_t number) {
-  pthread_setname_np(pthread_self(), ("hr-io-" + std::to_string(number)).c_str());
+  pthread_setname_np(pthread_self(), (name_ + std::to_string(number)).c_str());
   std::unique_lock lock(mutex_);
   while (true) {
     ++free_;

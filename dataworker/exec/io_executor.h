@@ -11,13 +11,14 @@ namespace headrace::dataworker {
 
 // The worker's io threads, for calls that wait for a device: reads of files that are not in memory.
 // At most `most_threads` of them, "hr-io-<n>", each made when a task finds no free one. They compute
-// nothing that takes long. Thread-safe. Callers bound what they submit (SourceReads).
+// nothing that takes long, but for those of PicturesAhead. Thread-safe. Callers bound what they submit (SourceReads).
 class IoExecutor {
  public:
   using Task = std::function<void()>;
 
-  // REQUIRES: most_threads >= 1.
-  explicit IoExecutor(int most_threads) : most_threads_(most_threads) {}
+  // REQUIRES: most_threads >= 1. `name`: of its threads, before their numbers; outlives it.
+  explicit IoExecutor(int most_threads, const char* name = "hr-io-")
+      : most_threads_(most_threads), name_(name) {}
   IoExecutor(const IoExecutor&) = delete;
   IoExecutor& operator=(const IoExecutor&) = delete;
   // Stops.
@@ -38,6 +39,7 @@ class IoExecutor {
   void Run(std::size_t number);
 
   const int most_threads_;
+  const char* const name_;
   mutable std::mutex mutex_;
   std::condition_variable work_;
   // Guarded by mutex_:

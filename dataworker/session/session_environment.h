@@ -27,6 +27,7 @@
 namespace headrace::dataworker {
 
 class FilesAhead;
+class PicturesAhead;
 
 // What the worker's operator lets sessions do.
 struct Limits {
@@ -56,6 +57,7 @@ struct SessionEnvironment {
   StageLosses& losses;
   LeafShelf& leaves;
   FilesAhead& ahead;
+  PicturesAhead& decoded_ahead;
   StageBases& bases;
   JobLedger& ledger;
   wire::HostIdentity host;  // of this process

@@ -10,6 +10,7 @@
 #include "dataworker/session/on_reactor.h"
 #include "dataworker/session/stage_leaves.h"
 #include "dataworker/share/files_ahead.h"
+#include "dataworker/share/pictures_ahead.h"
 #include "dataworker/source/ranges/ranges.h"
 #include "dataworker/source/stores/object_identity.h"
 #include "dataworker/source/stores/store_args.h"
@@ -73,6 +74,7 @@ void StageObjects::Close() {
   door_.reset();
   environment_.reads->Drop(attachment_.session());
   environment_.ahead.Forget(attachment_.session());
+  environment_.decoded_ahead.Forget(attachment_.session());
   for (const auto& [connection, object] : open_) object->Stop();
   open_.clear();
 }
@@ -118,6 +120,10 @@ void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passe
     Answer(connection, OnAhead(ask));
     return;
   }
+  if (ask.what == What::kDecode) {
+    Answer(connection, OnDecode(ask));
+    return;
+  }
   if (ask.what >= What::kLeafIndex) {
     Answer(connection, AnswerLeafAsk(environment_, attachment_, ask, std::move(passed)));
     return;
@@ -159,9 +165,58 @@ void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passe
   Fetch(std::move(asked), std::move(first), Ask::kIdentity, &StageObjects::OnVersion);
 }
 
+bool StageObjects::IsForLanes() const {
+  return attachment_.here() && attachment_.request().lanes_given;
+}
+
+std::vector<std::int64_t> StageObjects::WaitingOf(const ObjectAsk& ask) const {
+  return waiting_(LaneId(static_cast<std::int64_t>(std::min<std::uint64_t>(ask.first, kMostLane))));
+}
+
+ObjectTold StageObjects::OnDecode(const ObjectAsk& ask) {
+  if (!IsForLanes()) {
+    return {.status = Unsupported("pictures are decoded ahead for lanes of this host")};
+  }
+  ObjectTold told;
+  const Result<ObjectAsk::Decoding> decoding = ask.DecodingOf(PicturesAhead::kMostAs);
+  if (!decoding.ok()) {
+    told.status = decoding.status();
+    return told;
+  }
+  PicturesAhead::Question question{.lane = std::min(ask.first, kMostLane),
+                                   .at = decoding->at,
+                                   .as = static_cast<PicturesAhead::As>(decoding->as),
+                                   .wants_memory = decoding->wants_memory,
+                                   .wanted = {}};
+  // What the lane then reads is charged to its job. One in debt to its limit is not helped beyond it.
+  if (environment_.queue.MayRead(attachment_.job(), WorkQueue::Reader::kUnit)) {
+    for (ObjectAsk::Opened& opened : ask.WasOpened()) {
+      for (std::string& name : opened.names) {
+        question.wanted.push_back({opened.key, std::move(name)});
+      }
+    }
+  }
+  Result<PicturesAhead::Told> pictures =
+      environment_.decoded_ahead.Ask(attachment_.session(), std::move(question));
+  if (!pictures.ok()) {
+    told.status = pictures.status();
+    return told;
+  }
+  const std::vector<std::int64_t> keys = WaitingOf(ask);
+  const auto count = static_cast<std::int64_t>(keys.size());
+  for (const ByteSpan part : {std::as_bytes(std::span(&count, 1)), std::as_bytes(std::span(keys)),
+                              std::as_bytes(std::span(pictures->rows))}) {
+    told.few.insert(told.few.end(), part.begin(), part.end());
+  }
+  told.size = static_cast<std::uint64_t>(pictures->cores);
+  if (pictures->memory.valid()) told.count = PictureRing::kBytes;
+  told.memory = std::move(pictures->memory);
+  return told;
+}
+
 ObjectTold StageObjects::OnAhead(const ObjectAsk& ask) {
   // Only the trainer's own processes, which may read the files by themselves.
-  if (!attachment_.here() || !attachment_.request().lanes_given) {
+  if (!IsForLanes()) {
     return {.status = Unsupported("files are read ahead for lanes of this host")};
   }
   const SessionId session = attachment_.session();
@@ -177,8 +232,7 @@ ObjectTold StageObjects::OnAhead(const ObjectAsk& ask) {
   ObjectTold told;
   told.size = counts.looked_at;
   told.count = counts.waited_for;
-  const std::vector<std::int64_t> keys =
-      waiting_(LaneId(static_cast<std::int64_t>(std::min<std::uint64_t>(ask.first, kMostLane))));
+  const std::vector<std::int64_t> keys = WaitingOf(ask);
   told.few = CopyBytes(std::as_bytes(std::span(keys)));
   return told;
 }

@@ -76,6 +76,10 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
   void OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passed);
   // kAhead. kUnsupported: the process is no lane of this host and user.
   [[nodiscard]] ObjectTold OnAhead(const ObjectAsk& ask);
+  // kDecode. Errors of OnAhead, ObjectAsk::DecodingOf and PicturesAhead::Ask.
+  [[nodiscard]] ObjectTold OnDecode(const ObjectAsk& ask);
+  [[nodiscard]] bool IsForLanes() const;
+  [[nodiscard]] std::vector<std::int64_t> WaitingOf(const ObjectAsk& ask) const;
   // The request to the store. kUnavailable (kNotAllowed): this worker may not read it.
   [[nodiscard]] Result<remote::ObjectRequest> RequestOf(const ObjectAsk& ask) const;
   // Whether this session asks for it for the first time.

@@ -32,7 +32,7 @@ Result<ObjectAsk> ObjectAsk::Read(const StageFrame& frame) {
     return InvalidArgument("a frame that asks for no object");
   }
   const std::vector<std::uint64_t> numbers = StageNumbers(frame.parts[0]);
-  if (numbers[0] > static_cast<std::uint64_t>(What::kAhead)) {
+  if (numbers[0] > static_cast<std::uint64_t>(What::kDecode)) {
     return InvalidArgument("a question of unknown kind " + std::to_string(numbers[0]));
   }
   const auto text = [&](std::size_t at) { return std::string(AsText(frame.parts[1 + at])); };
@@ -74,6 +74,17 @@ std::vector<std::int64_t> ObjectAsk::Keys() const {
     at = after == end ? end : after + 1;
   }
   return keys;
+}
+
+Result<ObjectAsk::Decoding> ObjectAsk::DecodingOf(std::uint64_t most_as) const {
+  // Samples of a lane: more than any has, and far from where sums overflow.
+  constexpr std::int64_t kMostSamples = std::int64_t{1} << 60;
+  const std::vector<std::int64_t> keys = Keys();
+  if (keys.size() != 3 || keys[0] < 0 || keys[0] > kMostSamples || keys[1] < 1 ||
+      static_cast<std::uint64_t>(keys[1]) > most_as || (keys[2] != 0 && keys[2] != 1)) {
+    return InvalidArgument("a question about pictures that says something else");
+  }
+  return Decoding{keys[0], static_cast<std::uint64_t>(keys[1]), keys[2] == 1};
 }
 
 std::vector<ObjectAsk::Opened> ObjectAsk::WasOpened() const {

@@ -31,6 +31,10 @@ struct ObjectAsk {
     // read what `opened` says. `few`: the keys that wait for the lane (i64), `size` and `count`:
     // FilesAhead::Counts of files that were asked for earlier.
     kAhead = 9,
+    // Lane `first` is at the sample of Decoding::at, and will open `opened` (numbers of samples, and paths), which
+    // may be decoded meanwhile. `few`: the keys that wait for the lane, and rows (AheadPictures); `size`: cores that
+    // idle. With memory, if it wants it: a PictureRing.
+    kDecode = 10,
   };
   // The most bytes of one answer.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
@@ -58,6 +62,14 @@ struct ObjectAsk {
   [[nodiscard]] std::vector<std::int64_t> Keys() const;
   // Of `token`: a key, and the names; an empty name ends them. What is damaged is left out.
   [[nodiscard]] std::vector<Opened> WasOpened() const;
+  // kDecode. Of `version`, three Keys: the sample that the lane makes now, how pictures are decoded
+  // (PicturesAhead::As), and whether memory is wanted. kInvalidArgument: they are others.
+  struct Decoding {
+    std::int64_t at = 0;
+    std::uint64_t as = 0;
+    bool wants_memory = false;
+  };
+  [[nodiscard]] Result<Decoding> DecodingOf(std::uint64_t most_as) const;
 };
 
 // What the worker answers.

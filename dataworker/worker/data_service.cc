@@ -9,6 +9,7 @@
 #include "base/pass/pass.h"
 #include "base/secret.h"
 #include "dataworker/share/files_ahead.h"
+#include "dataworker/share/pictures_from_disk.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -47,6 +48,11 @@ DataService::DataService(const Parts& parts)
       leaves_(parts.cache),
       ahead_(std::make_shared<FilesAhead>(parts.io, parts.io.most_threads(),
                                           FilesAhead::FromDisk(parts.limits.allowed_roots))),
+      decoded_ahead_(std::make_shared<PicturesAhead>(
+          PicturesAhead::Parts{.threads = parts.memory ? parts.executor.concurrency() - 1 : 0,
+                               .memory = parts.memory,
+                               .decoder = PicturesFromDisk(parts.limits.allowed_roots),
+                               .now = [&clock = parts.reactor.clock()] { return clock.Now(); }})),
       bases_(parts.reactor),
       ledger_(parts.queue, *parts.cache, parts.executor.concurrency()),
       orders_(*parts.cache),
@@ -67,6 +73,7 @@ DataService::DataService(const Parts& parts)
           .losses = losses_,
           .leaves = leaves_,
           .ahead = *ahead_,
+          .decoded_ahead = *decoded_ahead_,
           .bases = bases_,
           .ledger = ledger_,
           .host = parts.host,
@@ -84,6 +91,7 @@ DataService::~DataService() { CloseSessions(); }
 
 void DataService::CloseSessions() {
   ahead_->Stop();
+  decoded_ahead_->Stop();
   for (const auto& [id, session] : sessions_) session->Close();
 }
 

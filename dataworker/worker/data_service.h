@@ -111,6 +111,7 @@ class DataService {
   StageLosses losses_;
   LeafShelf leaves_;
   const std::shared_ptr<FilesAhead> ahead_;
+  const std::shared_ptr<PicturesAhead> decoded_ahead_;
   StageBases bases_;
   JobLedger ledger_;
   CacheOrders orders_;

@@ -203,7 +203,7 @@ TEST_F(WorkerObjectsTest, ProcessesThatSayWhatTheyShouldNotAreHungUpOnAndOthersS
   end->Say(StageMessage::kTaken, {});
   EXPECT_TRUE(hung_up(*end));
   end = Connect();
-  Ask(*end, {.what = static_cast<What>(static_cast<int>(What::kAhead) + 1), .name = Base() + "a"});
+  Ask(*end, {.what = static_cast<What>(static_cast<int>(What::kDecode) + 1), .name = Base() + "a"});
   EXPECT_TRUE(hung_up(*end));
   end = Connect();
   Ask(*end, {.what = What::kRange, .bytes = ObjectAsk::kMostBytes + 1, .name = Base() + "a"});

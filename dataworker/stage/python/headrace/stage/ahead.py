@@ -15,6 +15,7 @@ from typing import Any
 
 from . import ahead_seen
 from .ahead_choice import Choice
+from .ahead_decoding import DecodedAhead, of_lane
 from .ahead_door import MOST_BYTES, AheadDoor, Question, Said
 from .ahead_rules import Rules
 
@@ -65,12 +66,14 @@ class Ahead:
         ask: Callable[[Question], Said | None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
         busy: Any = None,
+        decoded: DecodedAhead | None = None,
     ) -> None:
-        """`ask`: as AheadDoor.ask; `busy`: as Waits."""
+        """`ask`: as AheadDoor.ask; `busy`: as Waits; `decoded`: pictures; None: they are not."""
         self._ask = ask or AheadDoor().ask
         self._clock, self._busy = clock, busy or Waits()
         self._rules = Rules(dataset)
         self._choice = Choice(clock())
+        self._decoded = decoded
         self._pid = os.getpid()
         self._lane = 0
         self._coming: list[int] = []  # the batch's keys, and those that wait
@@ -89,10 +92,22 @@ class Ahead:
             self._passes -= 1
             return False
         self._choice.begin_batch()
+        if self._decoded is not None:
+            self._decoded.begin_batch()
         self._mark = self._clock(), self._busy()
-        if not self._busy.known or self._choice.rests or os.getpid() != self._pid:
+        if not self._busy.known or os.getpid() != self._pid:
             return False
-        return self._choice.on or self._samples < _LOOKS
+        if self._decodes:
+            return True
+        return not self._choice.rests and (self._choice.on or self._samples < _LOOKS)
+
+    @property
+    def _decodes(self) -> bool:
+        return self._decoded is not None and self._decoded.on
+
+    @property
+    def _on(self) -> bool:
+        return self._choice.on or self._decodes
 
     def batch(self, lane: int, keys: list[Any], source: Any) -> Iterator[Any]:
         """Yields what `source` does, the keys. The sample of each is made before the next one is asked for."""
@@ -107,7 +122,7 @@ class Ahead:
                 if files is not None:
                     self._learn(key, files)
                 self._samples += 1
-                if not self._choice.on and self._samples <= _LOOKS:
+                if not self._on and self._samples <= _LOOKS:
                     self.look()
         finally:
             ahead_seen.files = None
@@ -122,15 +137,17 @@ class Ahead:
             return
         took = now - self._mark[0]
         self._choice.saw(max(0.0, took - (busy - self._mark[1])), took)
+        if self._decoded is not None:
+            self._decoded.saw()
         self._mark = None if at_end else (now, busy)
-        if at_end and took < _SHORT and not self._choice.on:
+        if at_end and took < _SHORT and not self._on:
             self._passes = _PASSED
-        if self._choice.on:
+        if self._on:
             ahead_seen.listen()
 
     def _wanted(self, key: int) -> set[str] | None:
         """Where the files of the next sample are noted; None: nobody needs them."""
-        if not self._choice.on:
+        if not self._on:
             return None
         if self._rules.is_proven(key):
             return set() if self._samples % _CHECKS_EACH == 0 else None
@@ -148,13 +165,20 @@ class Ahead:
     def _begin(self, keys: list[int]) -> None:
         rest = self._coming[self._batch :]
         said = self._said - self._batch
-        follows = said > 0 and rest[: len(keys)] == keys[: len(rest)]
+        alike = rest[: len(keys)] == keys[: len(rest)]
+        if self._decoded is not None:
+            self._decoded.next_batch(self._batch, len(rest), alike)
+        follows = said > 0 and alike
         self._coming, self._batch = list(keys), len(keys)
         self._said = min(said, len(keys)) if follows else 0
         self._asked_at = -_ASKS_AFTER
 
     def _tell(self, at: int) -> None:
         """Before the sample at this place of the batch."""
+        if self._decoded is not None and self._decoded.on:
+            waiting = self._decoded.tell(at, self._lane, self._coming, self._files_of)
+            if waiting is not None:
+                self._coming[self._batch :] = waiting
         if self._said - at > _AGAIN or not self._choice.may_spend(self._clock()):
             return
         first = max(self._said, at + 1)  # the code reads this one by itself now
@@ -174,6 +198,12 @@ class Ahead:
             self._choice.told(said.looked_at, said.waited_for)
             self._coming[self._batch :] = said.waiting
         self._choice.spent(self._clock() - began)
+
+    def _files_of(self, key: int) -> list[str] | None:
+        """None: nobody knows yet."""
+        if not self._rules.is_proven(key) and not self._rules.has_given_up(key):
+            return None
+        return [absolute(path) for path in self._rules.predict(key)]
 
     def _question(self, first: int) -> tuple[Question, int]:
         """About the keys from there on, and up to where they are."""
@@ -200,7 +230,7 @@ def of(dataset: Any) -> Ahead | None:
     """For a lane of this data set; None: it is asked for batches in a way that hides its samples."""
     if not possible or not _is_asked_by_sample(dataset):
         return None
-    return Ahead(dataset)
+    return Ahead(dataset, decoded=of_lane())
 
 
 def look(ahead: Ahead | None) -> None:

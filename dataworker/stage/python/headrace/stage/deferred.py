@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image, JpegImagePlugin
 
-from . import leaf_pictures, leaf_streams, leaves, render
+from . import ahead_pictures, leaf_pictures, leaf_streams, leaves, render
 from .pictures import FilePicture, MadePicture, Picture
 from .redo import Redo, is_damaged
 from .render import ImageMaker, Source
@@ -370,7 +370,7 @@ def source_of(opened: Any) -> Source | None:
         return None
     if wanted is None and not leaf_streams.is_file(stream):
         wanted = _wanted_of(file)
-    return Source(file, wanted)
+    return ahead_pictures.given(Source(file, wanted), stream, opened.size)
 
 
 def deferred_of(image: Any) -> DeferredImage | None:

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from . import leaf_cost
+from . import ahead_pictures, leaf_cost
 from .leaf_cost import Parts, Worth
 from .leaf_keys import Content, Key, content_at, form_of, key_of, now_ns
 from .leaves import Leaves
@@ -212,10 +212,11 @@ class ArrayLeaf:
         """What `read` returns or raises; keeps it, if that is worth it."""
         began, heard = now_ns(), [False]
         with listening(heard) if self._quiet and leaves.may_keep else nullcontext():
-            before = self.clock()  # what it takes to listen is not the library's
+            # What it takes to listen is not the library's; what the worker has done in its place is.
+            before = self.clock() + ahead_pictures.saved()
             with reading():
                 value = read(*args, **named)
-            seconds = self.clock() - before
+            seconds = self.clock() + ahead_pictures.saved() - before
         try:
             if leaves.may_keep:
                 self._keep(leaves, wanted, value, began, seconds, heard[0])

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import nullcontext
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -10,15 +11,17 @@ import cv2
 import numpy as np
 
 from .. import _images
-from . import opencv_pictures
+from . import ahead_pictures, opencv_pictures
 from .doors import Entry, Made
 from .leaf_arrays import FileLeaf
 from .leaf_bytes import ByteLeaf, Encoded
-from .leaf_keys import build_of
+from .leaf_keys import Content, build_of, content_of
 
 _UPRIGHT = (0, 1)  # Exif's orientations that leave a picture as it is
 
 _JPEG = b"\xff\xd8\xff"  # how such a file begins
+
+_AHEAD = {"RGB": ahead_pictures.RGB, "BGR": ahead_pictures.BGR, "GRAY": ahead_pictures.GRAY}
 
 _BUILD = r"cv2|opencv|jpeg|png|libz[.-]|tiff|webp|headrace/_images"  # files of libraries that read pictures
 
@@ -55,25 +58,42 @@ class _Decoder:
             if head != _JPEG:
                 return None
             data = np.frombuffer(head + file.read(), np.uint8)
-        return self._decode(data, flags, type(filename))
+            content = content_of(os.fstat(file.fileno()))
+        return self._decode(data, flags, type(filename), content)
 
     def imdecode(self, buf: Any, flags: Any) -> Made | None:
         plain = type(buf) is np.ndarray and buf.dtype == np.uint8 and buf.ndim == 1
         if not plain or type(flags) is not int or flags not in self._channels:
             return None
-        return self._decode(np.ascontiguousarray(buf), flags, None)
+        return self._decode(np.ascontiguousarray(buf), flags, None, None)
 
-    def _decode(self, data: Any, flags: int, source: Any) -> Made | None:
+    def _decode(self, data: Any, flags: int, source: Any, content: Content | None) -> Made | None:
+        """`content`: of the file that it is all of; None: it is of none."""
         form = self._files.form(data)
         if form is None or form.progressive or form.orientation not in _UPRIGHT:
             return None  # progressive ones gain nothing
         gray = form.components == 1 and flags == cv2.IMREAD_UNCHANGED
         channels = "GRAY" if gray else self._channels[flags]
         shape = (form.height, form.width) if channels == "GRAY" else (form.height, form.width, 3)
-        pixels = np.empty(shape, np.uint8)
-        if not self._files.decode(data, channels, pixels):
+        pixels = self._pixels(data, channels, shape, content)
+        if pixels is None:
             return None
         return Made((source, flags, form.components, form.sampling), pixels)
+
+    def _pixels(
+        self, data: Any, channels: str, shape: tuple[int, ...], content: Content | None
+    ) -> Any:
+        decoded_as = _AHEAD[channels]
+        taken = ahead_pictures.taken(content, decoded_as, shape)
+        if taken is not None and not taken.compares:
+            return taken.pixels
+        pixels = np.empty(shape, np.uint8)
+        with nullcontext() if content is None else ahead_pictures.Decoding(decoded_as):
+            if not self._files.decode(data, channels, pixels):
+                return None
+        if taken is not None and pixels.tobytes() != taken.pixels.tobytes() and ahead_pictures.here:
+            ahead_pictures.here.differ("OpenCV")
+        return pixels
 
 
 def _flags(flags: Any = cv2.IMREAD_COLOR) -> str | None:

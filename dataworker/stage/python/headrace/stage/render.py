@@ -15,7 +15,7 @@ import PIL
 from PIL import Image
 
 from ..process.output import tell
-from . import leaves, pixel_memory
+from . import ahead_pictures, leaves, pixel_memory
 from .finding import Finding, FoundOut
 from .leaf_cost import Worth
 from .leaf_streams import Wanted
@@ -54,6 +54,7 @@ class Source:
         self._whole: Image.Image | None = None
         self._pixels: Any = None  # uint8 [H, W, 3], of all of it
         self._looked = False  # whether it is kept
+        self.made_ahead: ahead_pictures.Taken | None = None  # all of it, by the worker
 
     def by_pil(self) -> Image.Image:
         """All of it, decoded by PIL. Raises what PIL raises."""
@@ -70,25 +71,33 @@ class Source:
 
     def pixels(self, maker: "ImageMaker") -> Any:
         """The same, natively; None: PIL must make it."""
-        if self._pixels is None and self._whole is None and not self._is_kept():
+        if self._pixels is None and self._whole is None and not self.is_kept():
             before = time.thread_time()
-            self._pixels = maker.decoded(self)
+            taken, self.made_ahead = self.made_ahead, None
+            self._pixels = maker.decoded(self) if taken is None else maker.proven(self, taken)
             if self._pixels is not None:
-                self._keep(time.thread_time() - before)
+                self._keep(time.thread_time() - before if taken is None else taken.seconds)
         return self._pixels
+
+    def through(self, chain: Any, words: Any, nodes: list[Any]) -> Any:
+        """What a native chain makes of the file."""
+        with ahead_pictures.Decoding(ahead_pictures.PIL, any("crop" in node.op for node in nodes)):
+            return chain.run_file(self.file, words)
 
     def begins_whole(self) -> bool:
         """Whether all of it is there, or should be made: it is kept, or will be."""
-        if self._pixels is not None or self._is_kept():
+        if self._pixels is not None or self.made_ahead is not None or self.is_kept():
             return True
         kept = leaves.active() if self._wanted is not None else None
         if kept is None or self._wanted is None or not kept.wants_whole:
             return False
         return self._wanted.is_named_at_a_cost or worth.is_likely()
 
-    def _is_kept(self) -> bool:
+    def is_kept(self) -> bool:
         """Looks for it, once."""
-        kept = leaves.active() if self._wanted is not None and not self._looked else None
+        if self._looked:
+            return self._pixels is not None
+        kept = leaves.active() if self._wanted is not None else None
         if kept is None or self._wanted is None:
             return False
         self._looked = True
@@ -252,15 +261,27 @@ class ImageMaker:
             whole = source.pixels(self)  # decoded once
             array = self.renderer.edit(whole, nodes) if whole is not None and nodes else whole
             return self._compared((WHOLE, *names), array, source, steps, bits)
-        array = self.renderer.render(source.file, [_DECODE, *nodes])
+        with ahead_pictures.Decoding(ahead_pictures.PIL, any(step.op == "crop" for step in steps)):
+            array = self.renderer.render(source.file, [_DECODE, *nodes])
         return self._compared(names, array, source, steps, bits)
 
     def decoded(self, source: Source) -> Any:
         """All of it, uint8 [H, W, 3], or None: PIL must decode it. No use of it."""
         if not self.takes("decode"):
             return None
-        array = self.renderer.render(source.file, [_DECODE])
+        with ahead_pictures.Decoding(ahead_pictures.PIL):
+            array = self.renderer.render(source.file, [_DECODE])
         return self._compared(("decode",), array, source, (), Image.Image.tobytes)
+
+    def proven(self, source: Source, taken: ahead_pictures.Taken) -> Any:
+        """All of it, as the worker has decoded it; the first ones, and a share, are decoded here, too. None: PIL
+        must decode it."""
+        if not taken.compares:
+            return taken.pixels
+        own = self.decoded(source)
+        if own is not None and own.tobytes() != taken.pixels.tobytes() and ahead_pictures.here:
+            ahead_pictures.here.differ("PIL")
+        return own
 
     def _compared(
         self,

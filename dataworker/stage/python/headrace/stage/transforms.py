@@ -215,7 +215,7 @@ class Performer:
         array = (
             chain.run_pixels(pixels, words)
             if source is None
-            else chain.run_file(source.file, words)
+            else source.through(chain, words, run.nodes)
         )
         if array is None:
             return None

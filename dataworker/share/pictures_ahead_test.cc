@@ -1,0 +1,320 @@
+// Pictures that are decoded ahead: whose, in which order, how much memory, and what decides that none is.
+#include "dataworker/share/pictures_ahead.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dataworker/share/pictures_from_disk.h"
+#include "dataworker/stage/object_ask.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using As = PicturesAhead::As;
+using Decoded = PicturesAhead::Decoded;
+
+constexpr SessionId kPicturesOne(1), kPicturesTwo(2);
+
+// The decoder makes pictures of one byte, of files whose names are numbers.
+class PicturesAheadTest : public ::testing::Test {
+ protected:
+  ~PicturesAheadTest() override {
+    if (ahead_) ahead_->Stop();
+  }
+  void Make(int threads = 1, std::size_t memory = 4 * PictureRing::kBytes) {
+    memory_ = WorkerMemory::Make(memory);
+    ahead_ = std::make_shared<PicturesAhead>(PicturesAhead::Parts{
+        .threads = threads,
+        .memory = memory_,
+        .decoder = [this](const std::string& path, As as,
+                          const PicturesAhead::Room& room) { return Decode(path, as, room); },
+        .now = [this] { return now_; },
+        .use = [this] { return use_; }});
+  }
+  // So that so many cores idle.
+  void Idle(int cores) {
+    for (int i = 0; i < 2; ++i) {
+      now_ += std::chrono::milliseconds(200);
+      if (use_) use_->idle_seconds += 0.2 * cores;
+      EXPECT_TRUE(Ask({.lane = 99}).ok());
+    }
+  }
+  Result<PicturesAhead::Told> Ask(PicturesAhead::Question question,
+                                  SessionId session = kPicturesOne) {
+    return ahead_->Ask(session, std::move(question));
+  }
+  static std::vector<AheadLine::Wanted> Samples(std::int64_t first, std::int64_t last) {
+    std::vector<AheadLine::Wanted> wanted;
+    for (std::int64_t i = first; i < last; ++i) wanted.push_back({i, std::to_string(i)});
+    return wanted;
+  }
+  // All that comes of what was asked.
+  std::set<std::int64_t> Numbers(std::size_t count, std::int64_t at = 0) {
+    std::set<std::int64_t> numbers;
+    while (numbers.size() < count) {
+      auto told = Ask({.at = at});
+      EXPECT_TRUE(told.ok());
+      for (const PicturesAhead::Row& row : told->rows) {
+        numbers.insert(static_cast<std::int64_t>(row[0]));
+      }
+      std::this_thread::yield();
+    }
+    return numbers;
+  }
+  Decoded Decode(const std::string& path, As as, const PicturesAhead::Room& room) {
+    ++making_;
+    if (gate_) gate_->wait();
+    ++decodes_;
+    const auto out = room(bytes_);
+    if (!out) return {.what = Decoded::What::kNoRoom};
+    (*out)[0] = static_cast<std::byte>(as);
+    return {.what = path == "13" ? Decoded::What::kNone : Decoded::What::kDone,
+            .file = {1, 2, 3, 4, 5},
+            .width = 1,
+            .height = bytes_,
+            .cpu_ns = 7};
+  }
+
+  SteadyTime now_{std::chrono::seconds(5)};
+  std::optional<ProcessorUse> use_ = ProcessorUse{};
+  std::size_t bytes_ = 1;
+  std::atomic<int> decodes_ = 0, making_ = 0;
+  std::unique_ptr<std::latch> gate_;
+  std::shared_ptr<WorkerMemory> memory_;
+  std::shared_ptr<PicturesAhead> ahead_;
+};
+
+TEST_F(PicturesAheadTest, NothingIsDecodedAndNoMemoryTakenWhereNoCoreIdles) {
+  Make();
+  Idle(0);
+  const auto told = Ask({.wants_memory = true, .wanted = Samples(0, 40)});
+  ASSERT_TRUE(told.ok());
+  EXPECT_EQ(told->cores, 0);
+  EXPECT_FALSE(told->memory.valid());
+  EXPECT_EQ(memory_->used(), 0U);
+  use_.reset();  // nobody knows
+  Idle(3);
+  EXPECT_EQ(Ask({.wanted = Samples(0, 40)})->cores, 0);
+  ahead_->Stop();
+  EXPECT_EQ(decodes_, 0);
+}
+
+TEST_F(PicturesAheadTest, AHostWithOneCoreDecodesNothing) {
+  Make(0);
+  EXPECT_EQ(Ask({}).status().code(), Code::kUnsupported);
+}
+
+TEST_F(PicturesAheadTest, TellsEachPictureOnceAndWhereItIs) {
+  Make();
+  Idle(1);
+  auto told = Ask({.as = As::kBgr, .wants_memory = true, .wanted = Samples(0, 16)});
+  ASSERT_TRUE(told.ok());
+  EXPECT_EQ(told->cores, 1);
+  ASSERT_TRUE(told->memory.valid());
+  std::vector<PicturesAhead::Row> rows = told->rows;
+  while (rows.size() < 7) {  // 8 to 15, of which 13 is no picture
+    const auto more = Ask({.as = As::kBgr});
+    rows.insert(rows.end(), more->rows.begin(), more->rows.end());
+    std::this_thread::yield();
+  }
+  std::ranges::sort(rows);
+  EXPECT_EQ(rows.size(), 7U);
+  std::array<char, PictureRing::kBytes / 1024> seen{};
+  ASSERT_GT(::pread(told->memory.get(), seen.data(), seen.size(), 0), 0);
+  for (const PicturesAhead::Row& row : rows) {
+    EXPECT_THAT(std::vector(row.begin() + 1, row.begin() + 6), ElementsAre(1, 2, 3, 4, 5));
+    EXPECT_THAT(std::vector(row.begin() + 7, row.end()), ElementsAre(1, 1, 1, 7));
+    ASSERT_LT(row[6], seen.size());
+    EXPECT_EQ(seen[row[6]], static_cast<char>(As::kBgr));
+  }
+  EXPECT_EQ(rows.front()[0], 8U);
+  EXPECT_THAT(Ask({})->rows, IsEmpty());
+}
+
+TEST_F(PicturesAheadTest, ARingThatIsFullWaitsUntilTheLaneHasPassed) {
+  Make();
+  Idle(1);
+  bytes_ = PicturesAhead::kMostPixelBytes;
+  constexpr std::size_t kFit = PictureRing::kBytes / PicturesAhead::kMostPixelBytes;
+  ASSERT_TRUE(Ask({.wanted = Samples(14, 32)}).ok());
+  // 15, 14, then 31 down.
+  const auto first = Numbers(kFit);
+  EXPECT_EQ(first.size(), kFit);
+  EXPECT_TRUE(first.contains(14) && first.contains(31));
+  EXPECT_THAT(Ask({})->rows, IsEmpty());
+  const auto more = Numbers(2, 16);
+  EXPECT_EQ(more.size(), 2U);
+  EXPECT_FALSE(more.contains(31));
+}
+
+TEST_F(PicturesAheadTest, AnOversizedPictureIsLeftOut) {
+  Make();
+  Idle(1);
+  bytes_ = PicturesAhead::kMostPixelBytes + 1;
+  ASSERT_TRUE(Ask({.wanted = Samples(8, 16)}).ok());
+  while (decodes_ < 8) std::this_thread::yield();
+  EXPECT_THAT(Ask({})->rows, IsEmpty());
+  EXPECT_EQ(decodes_, 8);
+}
+
+TEST_F(PicturesAheadTest, SessionsThatEndGiveTheirMemoryBack) {
+  Make();
+  Idle(1);
+  ahead_->Forget(kPicturesOne);
+  EXPECT_EQ(memory_->used(), 0U);
+  gate_ = std::make_unique<std::latch>(1);
+  ASSERT_TRUE(Ask({.wanted = Samples(8, 16)}).ok());
+  ASSERT_TRUE(Ask({.wanted = Samples(8, 16)}, kPicturesTwo).ok());
+  EXPECT_EQ(memory_->used(), 2 * PictureRing::kBytes);
+  ahead_->Forget(kPicturesOne);
+  gate_->count_down();
+  Numbers(0);
+  ahead_->Forget(kPicturesTwo);
+  ahead_->Forget(kPicturesOne);
+  ahead_->Stop();
+  EXPECT_EQ(memory_->used(), 0U);
+  EXPECT_EQ(Ask({}).status().code(), Code::kUnsupported);
+}
+
+TEST_F(PicturesAheadTest, OnlySoManyLanesAndSoMuchMemory) {
+  Make(1, 2 * PictureRing::kBytes);
+  Idle(1);  // lane 99, which has a ring
+  EXPECT_TRUE(Ask({.lane = 1}).ok());
+  EXPECT_EQ(Ask({.lane = 2}).status().code(), Code::kResourceExhausted);
+  Make(1, 64 * PictureRing::kBytes);
+  for (std::uint64_t lane = 0; lane < PicturesAhead::kMostLanes; ++lane) {
+    EXPECT_TRUE(Ask({.lane = lane}).ok());
+  }
+  EXPECT_EQ(Ask({.lane = 1000}).status().code(), Code::kResourceExhausted);
+}
+
+TEST_F(PicturesAheadTest, AnotherProcessOfTheLaneBeginsAnew) {
+  Make();
+  Idle(1);
+  ASSERT_TRUE(Ask({.at = 1000, .wants_memory = true, .wanted = Samples(1008, 1016)}).ok());
+  EXPECT_EQ(Numbers(8, 1000).size(), 8U);
+  auto told = Ask({.at = 0, .wants_memory = true, .wanted = Samples(8, 13)});
+  ASSERT_TRUE(told.ok() && told->memory.valid());
+  EXPECT_EQ(Numbers(5), (std::set<std::int64_t>{8, 9, 10, 11, 12}));
+  // One whose first sample is no earlier, while a picture for the one before it is made.
+  gate_ = std::make_unique<std::latch>(1);
+  ASSERT_TRUE(Ask({.wanted = Samples(100, 101)}).ok());
+  while (making_ < 14) std::this_thread::yield();
+  told = Ask({.at = 20, .wants_memory = true, .wanted = Samples(30, 31)});
+  ASSERT_TRUE(told.ok() && told->memory.valid());
+  gate_->count_down();
+  EXPECT_EQ(Numbers(1, 20), (std::set<std::int64_t>{30}));
+  EXPECT_LE(memory_->used(), 2 * PictureRing::kBytes) << "lane 99 has one, too";
+}
+
+TEST_F(PicturesAheadTest, LanesTakeTurns) {
+  Make();
+  Idle(1);
+  gate_ = std::make_unique<std::latch>(1);
+  ASSERT_TRUE(Ask({.lane = 1, .wanted = Samples(100, 110)}).ok());
+  ASSERT_TRUE(Ask({.lane = 2, .wanted = Samples(100, 110)}).ok());
+  gate_->count_down();
+  while (decodes_ < 6) std::this_thread::yield();
+  const auto one = Ask({.lane = 1}), two = Ask({.lane = 2});
+  ahead_->Stop();
+  EXPECT_GE(one->rows.size(), 1U);
+  EXPECT_GE(two->rows.size(), 1U);
+}
+
+TEST(ObjectAskDecode, TakesThreeNumbersAndNothingElse) {
+  ObjectAsk ask;
+  ask.version = "17,2,1";
+  const auto read = ask.DecodingOf(PicturesAhead::kMostAs);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->at, 17);
+  EXPECT_EQ(read->as, 2U);
+  EXPECT_TRUE(read->wants_memory);
+  for (const char* wrong : {"", "17", "17,2", "17,2,1,0", "-1,2,1", "17,0,1", "17,5,1", "17,2,2",
+                            "17,2,x", "9223372036854775807,1,1", "99999999999999999999,1,1"}) {
+    ask.version = wrong;
+    EXPECT_EQ(ask.DecodingOf(PicturesAhead::kMostAs).status().code(), Code::kInvalidArgument)
+        << wrong;
+  }
+}
+
+// What a lane may say, at random: whatever it is, it is read or refused, and bounds hold.
+TEST_F(PicturesAheadTest, TakesWhateverItIsTold) {
+  Make(2);
+  Idle(2);
+  std::mt19937 random(20261130);
+  for (int i = 0; i < 4000; ++i) {
+    ObjectAsk ask;
+    const auto text = [&](int most) {
+      std::string made;
+      for (int n = static_cast<int>(random() % most); n > 0; --n) {
+        made += "0123456789,-x\0\0\0\0"[random() % 17];
+      }
+      return made;
+    };
+    ask.version = random() % 2 == 0 ? text(12) : std::to_string(random() % 500) + ",1,0";
+    ask.token = text(200);
+    const auto decoding = ask.DecodingOf(PicturesAhead::kMostAs);
+    if (!decoding.ok()) continue;
+    PicturesAhead::Question question{.lane = random() % 3,
+                                     .at = decoding->at,
+                                     .as = static_cast<As>(decoding->as),
+                                     .wants_memory = decoding->wants_memory};
+    for (auto& opened : ask.WasOpened()) {
+      for (auto& name : opened.names) question.wanted.push_back({opened.key, std::move(name)});
+    }
+    const auto told = Ask(std::move(question));
+    if (told.ok()) {
+      for (const PicturesAhead::Row& row : told->rows)
+        ASSERT_LT(row[6] + row[7], PictureRing::kBytes);
+    }
+  }
+  ahead_->Stop();
+}
+
+class PicturesFromDiskTest : public ::testing::Test {
+ protected:
+  PicturesFromDiskTest() { std::filesystem::create_directories(folder_); }
+  ~PicturesFromDiskTest() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("headrace-pictures-" + std::to_string(::getpid()));
+};
+
+TEST_F(PicturesFromDiskTest, WhatIsNoPictureIsLeftToTheLane) {
+  const auto decode = PicturesFromDisk({});
+  ASSERT_TRUE(decode);
+  const PicturesAhead::Room none = [](std::size_t) -> std::optional<MutableByteSpan> {
+    ADD_FAILURE() << "of no picture";
+    return std::nullopt;
+  };
+  const auto what = [&](const std::string& name) {
+    return decode(folder_ / name, As::kPil, none).what;
+  };
+  const auto file = [&](const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name) << content;
+    std::filesystem::last_write_time(folder_ / name, std::filesystem::file_time_type::clock::now());
+  };
+  file("text", "no picture");
+  file("empty", "");
+  file("cut", "\xff\xd8\xff");
+  EXPECT_EQ(what("nothing"), Decoded::What::kNone);
+  EXPECT_EQ(what("text"), Decoded::What::kNone);
+  EXPECT_EQ(what("empty"), Decoded::What::kNone);
+  EXPECT_EQ(what("cut"), Decoded::What::kNone);
+  EXPECT_EQ(what(""), Decoded::What::kNone);
+}
+
+}  // namespace
+}  // namespace headrace::dataworker
