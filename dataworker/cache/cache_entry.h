@@ -23,6 +23,10 @@ struct CacheKey {
   EntryForm form{};
 };
 
+// Words that the maker of an entry wants to have again with it, wherever it goes; a tier does not look into
+// them. Zeros: there are none. An entry with a mark is *marked*.
+using EntryMark = std::array<std::uint64_t, 4>;
+
 // The identity of an entry in the index of a tier: a place (its content may change) and a form.
 struct EntryId {
   std::array<std::uint64_t, 2> place{};

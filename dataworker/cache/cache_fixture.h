@@ -1,16 +1,24 @@
 #pragma once
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "base/check.h"
 #include "dataworker/cache/cache_tier.h"
 #include "dataworker/cache/replica_shelf.h"
 #include "dataworker/cache/sample_store.h"
+#include "dataworker/cache/sealed_memory.h"
 
 // For tests: entries that tell what they are, and lookups that wait for slow tiers.
 namespace headrace::dataworker {
@@ -50,6 +58,33 @@ inline void KeepReplica(CacheTier& tier, JobId job, std::uint64_t inode, std::si
 
 inline bool Equal(ByteSpan a, ByteSpan b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// Memory that another process has filled with the entries of these samples, whose marks tell which they are.
+struct SealedSamples {
+  std::shared_ptr<SealedMemory> memory;
+  std::vector<SealedEntry> entries;
+};
+inline EntryMark MarkOf(std::uint64_t inode) { return {inode + 1, 2, 3, 4}; }
+inline SealedSamples Sealed(const std::vector<std::uint64_t>& inodes, std::size_t size,
+                            Duration cost = std::chrono::seconds(1), std::int64_t version = 0) {
+  SealedSamples sealed;
+  Bytes content;
+  for (const std::uint64_t inode : inodes) {
+    sealed.entries.push_back({Key(inode, version), content.size(), size, cost, MarkOf(inode)});
+    const Bytes payload = Payload(inode, version, size);
+    content.insert(content.end(), payload.begin(), payload.end());
+    content.resize((content.size() + 63) / 64 * 64);
+  }
+  content.resize(content.size() + 4096);
+  UniqueFd file(::memfd_create("samples", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  HR_CHECK(::write(file.get(), content.data(), content.size()) ==
+           static_cast<ssize_t>(content.size()));
+  HR_CHECK(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+  auto taken = SealedMemory::Take(std::move(file), content.size());
+  HR_CHECK(taken.ok());
+  sealed.memory = std::move(taken).value();
+  return sealed;
 }
 
 // Makes a slow tier answer what it was asked, as its device would.

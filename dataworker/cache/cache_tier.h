@@ -21,6 +21,7 @@
 namespace headrace::dataworker {
 
 class Chunk;         // chunk.h
+class MarkedFiles;   // marked_files.h
 class ReplicaShelf;  // replica_shelf.h
 class SealedMemory;  // sealed_memory.h
 
@@ -29,6 +30,14 @@ struct SealedEntry {
   CacheKey key;
   std::size_t offset = 0, bytes = 0;
   Duration cost{};
+  EntryMark mark{};
+};
+
+// What became of such memory.
+struct TakenOver {
+  // Whose body it is now. nullptr: entries were copied, or none was taken.
+  std::shared_ptr<Chunk> chunk = nullptr;
+  std::size_t entries = 0;  // that were taken
 };
 
 // What a tier, or a job there, has of replicas. Hits: so far.
@@ -80,7 +89,7 @@ struct CacheLookup {
 //
 // A tier may lose entries: its medium can fail, be full or be taken away. It never answers with
 // other bytes than those that were stored under the key. A tier whose medium may return wrong bytes
-// checks them, and answers with a miss.
+// checks them, and answers with a miss. Methods: of entries, of memory that is taken over, of jobs and quotas.
 class CacheTier {
  public:
   // Takes the answer to Fetch: the entry, or an empty pin for a miss.
@@ -89,6 +98,10 @@ class CacheTier {
   // forgotten it already; the bytes go with the pin. `cost`: what such entries took to make; 0: not
   // known. Called on the thread whose call made the tier give it up, without a lock of the tier.
   using OnGivenUp = std::function<void(JobId owner, const CacheKey&, CachePin, Duration cost)>;
+
+  // The same for memory that was taken over: those of its entries that the tier still had.
+  using OnSealedGivenUp = std::function<void(JobId owner, const std::shared_ptr<SealedMemory>&,
+                                             std::span<const SealedEntry>)>;
 
   enum class Refusal : std::uint8_t {
     kNoRoom,  // also: this job may not, or the medium does not take it
@@ -144,17 +157,20 @@ class CacheTier {
   // Drops the entry of exactly this content, if it is there. Pins stay valid.
   virtual void Forget(const CacheKey& key) = 0;
 
-  // Takes over memory with entries that another process has made, as one chunk of the job's, without a
-  // copy. What is there already is not taken again. Nobody writes there, so it goes as a whole, and not to
-  // other tiers. Null: there is no room, all was there, or the tier takes none. REQUIRES: the entries lie in it.
-  virtual std::shared_ptr<Chunk> TakeOver(JobId /*job*/, std::shared_ptr<SealedMemory> /*memory*/,
-                                          std::span<const SealedEntry> /*entries*/) {
-    return nullptr;
+  // Takes over memory with entries that another process has made: as one chunk of the job's, without a copy, or
+  // entry by entry as far as there is room and it pays. What is there already is not taken again. Nobody writes
+  // in such a chunk, so it goes as a whole (OnSealedGivenUp). Nothing: there is no room, all was there, or the
+  // tier takes none. REQUIRES: the entries lie in it.
+  virtual TakenOver TakeOver(JobId /*job*/, const std::shared_ptr<SealedMemory>& /*memory*/,
+                             std::span<const SealedEntry> /*entries*/) {
+    return {};
   }
   // Bytes of the job that TakeOver may take now. Others may take them before.
   [[nodiscard]] virtual std::uint64_t RoomToTakeOver(JobId /*job*/) const { return 0; }
   // Counts lookups that another process has answered by itself from what was taken over.
   virtual void CountLookups(JobId /*job*/, std::uint64_t /*hits*/, std::uint64_t /*misses*/) {}
+  // Marked entries that other processes read by themselves, in files. nullptr: the tier has none.
+  [[nodiscard]] virtual MarkedFiles* files() { return nullptr; }
 
   // Lets a job with attached sessions add entries up to `quota` bytes of the budget. The entries of
   // a job that has gone stay for others until somebody needs their room.
@@ -193,6 +209,8 @@ class CacheTier {
   [[nodiscard]] virtual ReplicaShelf* replicas() { return nullptr; }
   // REQUIRES: called before the first entry. Without it, entries that are given up are lost.
   virtual void SetOnGivenUp(OnGivenUp on_given_up) = 0;
+  // The same; a tier whose TakeOver makes chunks has it.
+  virtual void SetOnSealedGivenUp(OnSealedGivenUp /*on_given_up*/) {}
   // Answers every open Fetch, with a miss if need be, and destroys its `on_found`, both before it
   // returns. So no thread of the tier keeps anything of a caller's. Later ones are answered at once.
   // Idempotent; the destructor does the same.

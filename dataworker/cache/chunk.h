@@ -82,6 +82,8 @@ class Chunk : public std::enable_shared_from_this<Chunk> {
 
   // What the tier's medium made.
   [[nodiscard]] const std::shared_ptr<ChunkBody>& body() const { return body_; }
+  // No other chunk of its store has it, before and after.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
   // The job in whose counts its entries are: who stored the first, or another of the data set after its end.
   [[nodiscard]] JobId owner() const { return JobId(owner_.load(std::memory_order_relaxed)); }
   // The last job that stored or found something here. Mostly it is the one before, and nothing is

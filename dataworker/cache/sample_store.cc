@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "dataworker/cache/divide_quota.h"
+#include "dataworker/cache/marked_files.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -23,6 +24,13 @@ ReplicaShelf* ReplicasOf(const std::vector<SampleStore::Tier>& tiers) {
   return nullptr;
 }
 
+MarkedFiles* FilesOf(const std::vector<SampleStore::Tier>& tiers) {
+  for (const auto& each : tiers) {
+    if (MarkedFiles* const files = each.tier->files()) return files;
+  }
+  return nullptr;
+}
+
 void Add(const ReplicaStats& stats, ReplicaStats& sum) {
   sum.bytes += stats.bytes;
   sum.entries += stats.entries;
@@ -35,6 +43,7 @@ SampleStore::SampleStore(std::vector<Tier> tiers, std::size_t most_fetches)
     : tiers_(std::move(tiers)),
       fastest_(tiers_.front().tier.get()),
       replicas_(ReplicasOf(tiers_)),
+      files_(FilesOf(tiers_)),
       only_one_(tiers_.size() == 1),
       budgets_(Budgets(tiers_)),
       gate_(std::make_shared<FetchGate>(most_fetches)) {
@@ -43,6 +52,13 @@ SampleStore::SampleStore(std::vector<Tier> tiers, std::size_t most_fetches)
         [this, i](JobId owner, const CacheKey& key, const CachePin& pin, Duration cost) {
           Put(i + 1, tiers_.size(), owner, key, pin.bytes(), cost);
         });
+    tiers_[i].tier->SetOnSealedGivenUp([this, i](JobId owner,
+                                                 const std::shared_ptr<SealedMemory>& memory,
+                                                 std::span<const SealedEntry> entries) {
+      for (std::size_t next = i + 1; next < tiers_.size(); ++next) {
+        if (tiers_[next].tier->TakeOver(owner, memory, entries).entries > 0) return;
+      }
+    });
   }
 }
 
@@ -104,22 +120,41 @@ void SampleStore::Promote(std::size_t from, JobId job, const CacheKey& key, cons
   if (Put(0, from, job, key, pin.bytes(), pin.cost())) tiers_[from].tier->Forget(key);
 }
 
-std::shared_ptr<Chunk> SampleStore::TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
-                                             std::span<const SealedEntry> entries) {
-  for (const Tier& each : tiers_) {
-    if (std::shared_ptr<Chunk> chunk = each.tier->TakeOver(job, memory, entries)) return chunk;
+TakenOver SampleStore::TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
+                                std::span<const SealedEntry> entries) {
+  std::vector<SealedEntry> fresh;
+  if (files_ != nullptr) {
+    for (const SealedEntry& entry : entries) {
+      if (!files_->Has(entry.key)) fresh.push_back(entry);
+    }
+    entries = fresh;
   }
-  return nullptr;
+  for (const Tier& each : tiers_) {
+    TakenOver taken = each.tier->TakeOver(job, memory, entries);
+    if (taken.entries > 0) return taken;
+  }
+  return {};
 }
 
-std::uint64_t SampleStore::RoomToTakeOver(JobId job) const {
-  std::uint64_t most = 0;
-  for (const Tier& each : tiers_) most = std::max(most, each.tier->RoomToTakeOver(job));
-  return most;
+SampleStore::Room SampleStore::RoomToTakeOver(JobId job) const {
+  Room room;
+  for (const Tier& each : tiers_) {
+    const std::uint64_t of_tier = each.tier->RoomToTakeOver(job);
+    std::uint64_t& most = each.tier->files() != nullptr ? room.files : room.memory;
+    most = std::max(most, of_tier);
+  }
+  return room;
 }
 
-void SampleStore::CountLookups(JobId job, std::uint64_t hits, std::uint64_t misses) {
-  fastest_->CountLookups(job, hits, misses);
+// A tier is asked for what those before it lack.
+void SampleStore::CountLookups(JobId job, const Lookups& lookups) {
+  std::uint64_t left = lookups.hits + lookups.of_files + lookups.misses;
+  for (const Tier& each : tiers_) {
+    std::uint64_t found = each.tier.get() == fastest_ ? lookups.hits : 0;
+    if (files_ != nullptr && each.tier->files() == files_) found += lookups.of_files;
+    left -= found;
+    each.tier->CountLookups(job, found, left);
+  }
 }
 
 std::uint64_t SampleStore::KeepTo(std::uint64_t most) {

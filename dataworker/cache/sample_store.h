@@ -110,11 +110,21 @@ class SampleStore {
   // Drops the entry of exactly this content, wherever it is. Pins stay valid.
   void Forget(const CacheKey& key);
 
-  // As CacheTier's, of the fastest tier that takes it.
-  std::shared_ptr<Chunk> TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
-                                  std::span<const SealedEntry> entries);
-  [[nodiscard]] std::uint64_t RoomToTakeOver(JobId job) const;
-  void CountLookups(JobId job, std::uint64_t hits, std::uint64_t misses);
+  // As CacheTier's, of the fastest tier that takes it. What files() has is not taken again.
+  TakenOver TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
+                     std::span<const SealedEntry> entries);
+  // In memory, and in files().
+  struct Room {
+    std::uint64_t memory = 0, files = 0;
+  };
+  [[nodiscard]] Room RoomToTakeOver(JobId job) const;
+  // Lookups that found something in memory, in files(), and nowhere.
+  struct Lookups {
+    std::uint64_t hits = 0, of_files = 0, misses = 0;
+  };
+  void CountLookups(JobId job, const Lookups& lookups);
+  // Of the fastest tier that has such; nullptr: none does.
+  [[nodiscard]] MarkedFiles* files() const { return files_; }
 
   // As CacheTier's, with a quota for all tiers together.
   void AddJob(JobId job, std::uint64_t quota);
@@ -160,6 +170,7 @@ class SampleStore {
   const std::vector<Tier> tiers_;
   CacheTier* const fastest_;
   ReplicaShelf* const replicas_;
+  MarkedFiles* const files_;
   const bool only_one_;
   const std::vector<std::uint64_t> budgets_;
   const std::shared_ptr<FetchGate> gate_;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "base/pass/digest.h"
@@ -40,7 +41,18 @@ SealedEntry LeafEntryOf(const LeafShelf::Row& row) {
   entry.bytes = row[kRowBytes];
   constexpr std::uint64_t kLongest = 3'600'000'000'000;
   entry.cost = std::chrono::nanoseconds(std::min(row[kRowCost], kLongest));
+  // The key has lost these: the form is hashed, and a bit of the place says how far it holds.
+  entry.mark = {row[0], row[kRowForm], row[kRowForm + 1], row[kRowPlace]};
   return entry;
+}
+
+LeafShelf::FullRow RowOf(const MarkedEntry& entry) {
+  const auto& [place, version] = entry.key.content;
+  const auto cost = static_cast<std::uint64_t>(std::max<Duration::rep>(entry.cost.count(), 0));
+  return {entry.mark[0], entry.mark[3], place[1],
+          version[0],    version[1],    version[2],
+          entry.mark[1], entry.mark[2], entry.file | LeafShelf::kOfFile,
+          entry.offset,  entry.bytes,   cost};
 }
 
 }  // namespace
@@ -64,8 +76,10 @@ Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint6
   }
   Sweep();
   if (segments_.size() >= kMostSegments) return ResourceExhausted("too many segments of leaves");
-  kept.chunk = store_->TakeOver(job, sealed, entries);
-  if (kept.chunk.expired()) return ResourceExhausted("no room for leaves");
+  const TakenOver taken = store_->TakeOver(job, sealed, entries);
+  if (taken.entries == 0) return ResourceExhausted("no room for leaves");
+  if (!taken.chunk) return {};  // they are in files
+  kept.chunk = taken.chunk;
   segments_.emplace(next_++, std::move(kept));
   index_ = {};
   return {};
@@ -73,31 +87,61 @@ Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint6
 
 Result<LeafShelf::File> LeafShelf::Index() {
   Sweep();
-  if (!index_.memory.valid()) {
-    HR_TRY(index_, MakeIndex());
+  const MarkedFiles* const files = store_->files();
+  const std::uint64_t version = files == nullptr ? 0 : files->version();
+  if (!index_.memory.valid() || version != files_version_) {
+    HR_TRY(index_, MakeIndex<FullRow>());
+    files_version_ = version;
   }
   UniqueFd copy(::fcntl(index_.memory.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) return ErrnoStatus(errno, "a descriptor for leaves");
   return File{std::move(copy), index_.bytes};
 }
 
+Result<LeafShelf::File> LeafShelf::IndexOfMemory() {
+  Sweep();
+  return MakeIndex<IndexRow>();
+}
+
+template <typename MadeRow>
 Result<LeafShelf::File> LeafShelf::MakeIndex() const {
-  std::vector<IndexRow> index;
+  constexpr bool kIsFull = std::is_same_v<MadeRow, FullRow>;
+  std::vector<MadeRow> index;
   for (const auto& [id, kept] : segments_) {
     for (const Row& row : kept.rows) {
       if (index.size() == kMostRows) break;
-      IndexRow& made = index.emplace_back(row);
+      MadeRow& made = index.emplace_back();
+      std::copy_n(row.begin(), kRowOffset, made.begin());
       made[kRowOffset] = id;
       made[kRowOffset + 1] = row[kRowOffset];
       made[kRowOffset + 2] = row[kRowBytes];
+      if constexpr (kIsFull) made[kRowOffset + 3] = row[kRowCost];
     }
   }
-  std::ranges::sort(index, {}, [](const IndexRow& row) { return row[0]; });
+  if constexpr (kIsFull) {
+    if (const MarkedFiles* const files = store_->files()) {
+      for (const MarkedEntry& entry : files->List(kMostRows - index.size())) {
+        index.push_back(RowOf(entry));
+      }
+    }
+  }
+  // Of equal ones memory first: the segments of files have the greater numbers.
+  std::ranges::sort(index);
   HR_TRY(UniqueFd file, MemoryFile("headrace-leaves", std::as_bytes(std::span(index))));
-  return File{std::move(file), index.size() * sizeof(IndexRow)};
+  return File{std::move(file), index.size() * sizeof(MadeRow)};
+}
+
+std::optional<ReadCost> LeafShelf::CostOfFiles() const {
+  const MarkedFiles* const files = store_->files();
+  if (files == nullptr) return std::nullopt;
+  return files->Cost();
 }
 
 Result<LeafShelf::File> LeafShelf::Segment(JobId job, std::uint64_t segment) {
+  if (MarkedFiles* const files = store_->files(); files != nullptr && (segment & kOfFile) != 0) {
+    HR_TRY(MarkedFiles::File file, files->Open(job, segment & ~kOfFile));
+    return File{std::move(file.descriptor), file.bytes};
+  }
   const auto found = segments_.find(segment);
   const std::shared_ptr<Chunk> chunk =
       found == segments_.end() ? nullptr : found->second.chunk.lock();

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "dataworker/cache/chunk.h"
+#include "dataworker/cache/marked_files.h"
 #include "dataworker/cache/sample_store.h"
 
 namespace headrace::dataworker {
@@ -22,6 +24,9 @@ namespace headrace::dataworker {
 // So a lookup is no question, and what has been evicted is a segment that is not found.
 // docs/adr/0086-leaves-of-stages.md.
 //
+// What memory has no room for goes to a tier of files, if there is one and it pays: as records, which lanes read
+// by themselves. The index names both. docs/adr/0108-leaves-on-disk.md.
+//
 // Rows are lanes' words: whoever may hand over a segment may do what it wants to its own user's programs
 // anyway. They are checked against the segment's size, and named apart from all that the worker makes.
 // Reactor thread.
@@ -29,8 +34,12 @@ class LeafShelf {
  public:
   // Of a segment: tag, place (2), version (3), form (2), offset, bytes, nanoseconds that it took to make.
   using Row = std::array<std::uint64_t, 11>;
-  // Of an index, sorted by tag: the same up to the form, then segment, offset, bytes.
+  // Of an index, sorted by tag: the same up to the form, then segment, offset, bytes. The second kind has what it
+  // took to make, too (ns), and names what lies in files: of such a segment kOfFile is set, and the offset is that
+  // of the record.
   using IndexRow = std::array<std::uint64_t, 11>;
+  using FullRow = std::array<std::uint64_t, 12>;
+  static constexpr std::uint64_t kOfFile = std::uint64_t{1} << 63;
   static constexpr std::size_t kMostSegmentBytes = std::size_t{1} << 30;
   static constexpr std::size_t kMostRows = std::size_t{1} << 18;  // of an index
   static constexpr std::size_t kMostSegments = 1024;              // each is a descriptor
@@ -44,25 +53,33 @@ class LeafShelf {
     UniqueFd memory;
     std::uint64_t bytes = 0;
   };
-  // All that is there: the same memory for all lanes until something comes or goes. Errors of MemoryFile.
+  // All that is there, in full rows: the same memory for all lanes until something comes or goes. Errors of
+  // MemoryFile.
   Result<File> Index();
+  // What is there in memory, for lanes of a release that knows no files. Made anew each time.
+  Result<File> IndexOfMemory();
   // A segment that an index names, for the job. kNotFound: it was given up.
   Result<File> Segment(JobId job, std::uint64_t segment);
   // Bytes that Put may take of the job now.
-  [[nodiscard]] std::uint64_t Room(JobId job) const { return store_->RoomToTakeOver(job); }
+  [[nodiscard]] SampleStore::Room Room(JobId job) const { return store_->RoomToTakeOver(job); }
+  // What reading from the tier of files takes; nothing: there is none.
+  [[nodiscard]] std::optional<ReadCost> CostOfFiles() const;
 
  private:
   struct Kept {
     std::weak_ptr<Chunk> chunk;
     std::vector<Row> rows;
   };
+  template <typename Row>
   [[nodiscard]] Result<File> MakeIndex() const;
   // Forgets what the store has given up.
   void Sweep();
 
   const std::shared_ptr<SampleStore> store_;
   std::map<std::uint64_t, Kept> segments_;
-  File index_;  // without memory: something has come or gone since it was made
+  // Without memory: something has come or gone since it was made.
+  File index_;
+  std::uint64_t files_version_ = 0;  // of the tier of files, then
   std::uint64_t next_ = 1;
 };
 

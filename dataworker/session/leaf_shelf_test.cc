@@ -69,10 +69,10 @@ class LeafShelfTest : public ::testing::Test {
     const Bytes content = Content(entries, rows);
     return shelf_->Put(job, Memory(content), rows.size(), content.size());
   }
-  std::vector<LeafShelf::IndexRow> Index() {
+  std::vector<LeafShelf::FullRow> Index() {
     const auto index = shelf_->Index();
     EXPECT_TRUE(index.ok());
-    std::vector<LeafShelf::IndexRow> rows(index->bytes / sizeof(LeafShelf::IndexRow));
+    std::vector<LeafShelf::FullRow> rows(index->bytes / sizeof(LeafShelf::FullRow));
     EXPECT_EQ(::pread(index->memory.get(), rows.data(), index->bytes, 0),
               static_cast<ssize_t>(index->bytes));
     return rows;
@@ -90,6 +90,7 @@ TEST_F(LeafShelfTest, WhatIsHandedOverIsFoundByTheIndexAndIsTheVeryMemory) {
   EXPECT_EQ(rows[0][0], 5U) << "sorted by tag";
   EXPECT_EQ(rows[0][9], 4096U);
   EXPECT_EQ(rows[0][10], 4096U);
+  EXPECT_EQ(rows[0][11], 1000U) << "what it took to make";
   auto segment = shelf_->Segment(kLeafJob, rows[1][8]);
   ASSERT_TRUE(segment.ok());
   std::array<std::byte, 100> read{};
@@ -121,8 +122,8 @@ TEST_F(LeafShelfTest, ItCountsInTheJobsQuotaWithItsEntries) {
   ASSERT_TRUE(Put(1 << 20, {RowOf(1, 0, 1000), RowOf(2, 4096, 1000)}).ok());
   EXPECT_EQ(Stats().all.entries, 2U);
   EXPECT_GE(Stats().all.bytes, std::uint64_t{1} << 20);
-  EXPECT_EQ(shelf_->Room(kLeafJob), (std::uint64_t{16} << 20) - Stats().all.bytes);
-  store_->CountLookups(kLeafJob, 3, 5);
+  EXPECT_EQ(shelf_->Room(kLeafJob).memory, (std::uint64_t{16} << 20) - Stats().all.bytes);
+  store_->CountLookups(kLeafJob, {.hits = 3, .misses = 5});
   EXPECT_EQ(Stats().all.hits, 3U);
   EXPECT_EQ(Stats().all.misses, 5U);
   EXPECT_EQ(Stats().all.made_in, std::chrono::nanoseconds(2000)) << "as their rows say";
@@ -130,7 +131,7 @@ TEST_F(LeafShelfTest, ItCountsInTheJobsQuotaWithItsEntries) {
 
 TEST_F(LeafShelfTest, AQuotaOfNothingTakesNothing) {
   store_->SetQuota(kLeafJob, StoreQuota{});
-  EXPECT_EQ(shelf_->Room(kLeafJob), 0U);
+  EXPECT_EQ(shelf_->Room(kLeafJob).memory, 0U);
   EXPECT_EQ(Put(4096, {RowOf(1, 0, 100)}).code(), Code::kResourceExhausted);
   EXPECT_TRUE(Index().empty());
 }
@@ -177,7 +178,7 @@ TEST_F(LeafShelfTest, AnotherJobFindsItAndWhatAnEndedOneLeftGivesWay) {
 }
 
 TEST_F(LeafShelfTest, AJobThatIsNotHereHasNoRoom) {
-  EXPECT_EQ(shelf_->Room(kLeafOther), 0U);
+  EXPECT_EQ(shelf_->Room(kLeafOther).memory, 0U);
   EXPECT_EQ(Put(4096, {RowOf(1, 0, 100)}, kLeafOther).code(), Code::kResourceExhausted);
 }
 

@@ -37,6 +37,7 @@ StageRunner::Options SessionStage::RunnerOptions() const {
   options.threads = environment_.executor.concurrency();
   options.cores = [this] { return environment_.stage_cores(attachment_.job()); };
   options.door = objects_->door();
+  options.of_source = [this](std::uint64_t bytes) { return objects_->WithoutOwnReads(bytes); };
   options.may_read = [this] { return environment_.queue.MayRead(attachment_.job()); };
   return options;
 }

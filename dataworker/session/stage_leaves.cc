@@ -1,6 +1,8 @@
 #include "dataworker/session/stage_leaves.h"
 
-#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
 #include <utility>
 
 namespace headrace::dataworker {
@@ -8,8 +10,10 @@ namespace {
 
 using What = ObjectAsk::What;
 
-// What a lane may say at once of lookups.
+// What a lane may say at once of lookups, bytes, and nanoseconds.
 constexpr std::uint64_t kMostLookups = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMostRead = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostWaitedNs = 3'600'000'000'000;
 
 ObjectTold ToldFile(Result<LeafShelf::File> file) {
   ObjectTold told;
@@ -20,10 +24,37 @@ ObjectTold ToldFile(Result<LeafShelf::File> file) {
   return told;
 }
 
+void TellRoom(const LeafShelf& leaves, JobId job, ObjectTold& told) {
+  const SampleStore::Room room = leaves.Room(job);
+  told.size = room.memory;
+  told.version = std::to_string(room.memory);
+  const auto cost = leaves.CostOfFiles();
+  if (!cost) return;
+  const auto of_1024_bytes = static_cast<std::int64_t>(std::lround(cost->nanos_a_byte * 1024));
+  const std::array<std::int64_t, 3> words{static_cast<std::int64_t>(room.files),
+                                          cost->fixed.count(), of_1024_bytes};
+  for (const std::int64_t word : words) {
+    told.version += ',';
+    told.version += std::to_string(word);
+  }
+}
+
+void Count(SessionEnvironment& environment, JobId job, const ObjectAsk& ask, OwnReads& own_reads) {
+  const ObjectAsk::FromFiles read = ask.LeavesOfFiles();
+  environment.cache->CountLookups(job, {.hits = std::min(ask.first, kMostLookups),
+                                        .of_files = std::min(read.hits, kMostLookups),
+                                        .misses = std::min(ask.bytes, kMostLookups)});
+  own_reads.Add(read.bytes);
+  if (MarkedFiles* const files = environment.cache->files(); files && read.awaited_bytes > 0) {
+    files->NoteRead(std::min(read.awaited_bytes, kMostRead),
+                    std::chrono::nanoseconds(std::min(read.waited_ns, kMostWaitedNs)));
+  }
+}
+
 }  // namespace
 
 ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& attachment,
-                         const ObjectAsk& ask, UniqueFd passed) {
+                         const ObjectAsk& ask, UniqueFd passed, OwnReads& own_reads) {
   // Only the trainer's own processes: others run code that may not say what a file's pixels are.
   if (!attachment.here() || !attachment.request().lanes_given || !attachment.cache()) {
     return {.status = Unsupported("leaves are for lanes of this host")};
@@ -31,23 +62,18 @@ ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& atta
   LeafShelf& leaves = environment.leaves;
   const JobId job = attachment.job();
   ObjectTold told;
-  const auto count = [&] {
-    environment.cache->CountLookups(job, std::min(ask.first, kMostLookups),
-                                    std::min(ask.bytes, kMostLookups));
-  };
+  if (ask.what == What::kLeafSegment) {
+    return ToldFile(leaves.Segment(job, ask.first));
+  }
   if (ask.what == What::kLeafIndex) {
-    count();
-    told = ToldFile(leaves.Index());
-    told.size = leaves.Room(job);
-  } else if (ask.what == What::kLeafSegment) {
-    told = ToldFile(leaves.Segment(job, ask.first));
+    Count(environment, job, ask, own_reads);
+    told = ToldFile(ask.size == 1 ? leaves.Index() : leaves.IndexOfMemory());
   } else if (ask.what == What::kLeafPut) {
     told.status = leaves.Put(job, std::move(passed), ask.first, ask.bytes);
-    told.size = leaves.Room(job);
   } else {
-    count();
-    told.size = leaves.Room(job);
+    Count(environment, job, ask, own_reads);
   }
+  TellRoom(leaves, job, told);
   return told;
 }
 

@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "base/pass/digest.h"
 #include "dataworker/session/on_reactor.h"
-#include "dataworker/session/stage_leaves.h"
 #include "dataworker/share/files_ahead.h"
 #include "dataworker/share/pictures_ahead.h"
 #include "dataworker/source/ranges/ranges.h"
@@ -125,7 +124,8 @@ void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passe
     return;
   }
   if (ask.what >= What::kLeafIndex) {
-    Answer(connection, AnswerLeafAsk(environment_, attachment_, ask, std::move(passed)));
+    Answer(connection,
+           AnswerLeafAsk(environment_, attachment_, ask, std::move(passed), own_reads_));
     return;
   }
   if (ask.what == What::kPaid) {

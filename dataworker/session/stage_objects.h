@@ -17,6 +17,7 @@
 #include "dataworker/session/attachment.h"
 #include "dataworker/session/first_ask.h"
 #include "dataworker/session/session_environment.h"
+#include "dataworker/session/stage_leaves.h"
 #include "dataworker/source/stores/asked_object.h"
 #include "dataworker/stage/object_ask.h"
 #include "dataworker/stage/object_door.h"
@@ -50,6 +51,10 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
   // Drops what waits; nothing is answered any more. Idempotent.
   void Close();
   [[nodiscard]] bool closed() const { return door_ == nullptr; }
+  // Of what the processes have read, the bytes that did not come from the worker's own cache.
+  [[nodiscard]] std::uint64_t WithoutOwnReads(std::uint64_t bytes) {
+    return own_reads_.Without(bytes);
+  }
 
  private:
   // One question on its way.
@@ -102,6 +107,7 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
   std::unique_ptr<ObjectDoor> door_;  // nullptr: closed
   std::size_t unanswered_ = 0;        // questions, also of processes that have gone
   FirstAsk first_ask_;
+  OwnReads own_reads_;
   std::set<std::uint64_t> seen_;                                // hashes of URLs and ranges
   std::map<std::uint64_t, std::shared_ptr<AskedObject>> open_;  // by connection
 };

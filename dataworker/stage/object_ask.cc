@@ -87,6 +87,15 @@ Result<ObjectAsk::Decoding> ObjectAsk::DecodingOf(std::uint64_t most_as) const {
   return Decoding{keys[0], static_cast<std::uint64_t>(keys[1]), keys[2] == 1};
 }
 
+ObjectAsk::FromFiles ObjectAsk::LeavesOfFiles() const {
+  const std::vector<std::int64_t> said = Keys();
+  if (said.size() != 4 || std::ranges::any_of(said, [](std::int64_t one) { return one < 0; })) {
+    return {};
+  }
+  const auto number = [&](std::size_t at) { return static_cast<std::uint64_t>(said[at]); };
+  return {number(0), number(1), number(2), number(3)};
+}
+
 std::vector<ObjectAsk::Opened> ObjectAsk::WasOpened() const {
   std::vector<Opened> opened;
   std::vector<std::string> parts = BetweenZeros(token);

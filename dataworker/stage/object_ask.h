@@ -18,14 +18,17 @@ namespace headrace::dataworker {
 struct ObjectAsk {
   // Values as there.
   enum class What : std::uint64_t {
-    kLook = 0,         // size and version
-    kRange = 1,        // `bytes` bytes from `first` on
-    kWhole = 2,        // all of it, if it is no larger than `bytes`
-    kList = 3,         // a page of names that begin with `name`
-    kPaid = 4,         // nothing: this process has received `bytes` bytes by itself
-    kLeafCounts = 8,   // nothing: this process has found `first` leaves, and missed `bytes`
-    kLeafIndex = 5,    // the same, and what leaves there are; the answer's size is room for more
-    kLeafSegment = 6,  // the memory of segment `first`
+    kLook = 0,   // size and version
+    kRange = 1,  // `bytes` bytes from `first` on
+    kWhole = 2,  // all of it, if it is no larger than `bytes`
+    kList = 3,   // a page of names that begin with `name`
+    kPaid = 4,   // nothing: this process has received `bytes` bytes by itself
+    // Nothing: this process has found `first` leaves, and missed `bytes`; of files it says more (LeavesOfFiles).
+    // The answer's size is room for more in memory; its version says more (AnswerLeafAsk).
+    kLeafCounts = 8,
+    kLeafIndex =
+        5,  // the same, and what leaves there are. `size`: 1 if the process knows those in files
+    kLeafSegment = 6,  // the memory, or the file, of segment `first`
     kLeafPut = 7,      // takes memory with `first` rows, the last of which ends at `bytes`
     // Lane `first` is about to read the files in `name` (Names), and those that are remembered of `keys`; it has
     // read what `opened` says. `few`: the keys that wait for the lane (i64), `size` and `count`:
@@ -60,6 +63,12 @@ struct ObjectAsk {
   };
   // Of `version`: decimal numbers, with commas between them. Stops at the first that is none.
   [[nodiscard]] std::vector<std::int64_t> Keys() const;
+  // What a process has read of leaves in files since it told last: how many it found, their bytes, and for how
+  // many bytes it waited for the disk, and how long. Of `version`, as Keys; zeros: it said nothing.
+  struct FromFiles {
+    std::uint64_t hits = 0, bytes = 0, awaited_bytes = 0, waited_ns = 0;
+  };
+  [[nodiscard]] FromFiles LeavesOfFiles() const;
   // Of `token`: a key, and the names; an empty name ends them. What is damaged is left out.
   [[nodiscard]] std::vector<Opened> WasOpened() const;
   // kDecode. Of `version`, three Keys: the sample that the lane makes now, how pictures are decoded

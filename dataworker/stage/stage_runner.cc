@@ -285,7 +285,7 @@ void StageRunner::OnReadable(std::uint64_t id) {
 void StageRunner::OnDone(StageHost& host, StageFrame frame) {
   const StageGate::Running ran = host.Running(reactor_.clock().Now());
   gate_.Ended(ran);
-  const std::uint64_t read_bytes = host.TakeReadBytes();
+  const std::uint64_t read_bytes = options_.of_source(host.TakeReadBytes());
   events_.on_used({.cpu = ran.cpu, .pid = host.pid(), .read_bytes = read_bytes});
   const std::unique_ptr<StageJob> job = host.TakeJob(reactor_.clock().Now());
   answers_.Give(*job, std::move(frame), read_bytes);

@@ -50,6 +50,10 @@ class StageRunner {
     int door = -1;
     // Whether the job's source limit lets a batch begin.
     std::function<bool()> may_read = [] { return true; };
+    // Of bytes that its processes have read, those that count as the source's.
+    std::function<std::uint64_t(std::uint64_t)> of_source = [](std::uint64_t bytes) {
+      return bytes;
+    };
   };
   using Made = StageAnswers::Made;
   // What a host used for a batch.

@@ -244,6 +244,51 @@ def test_a_worker_that_is_killed_costs_only_speed(files, stock, pool):
             assert finished(program) == stock
 
 
+def disk_worker(address, folder, memory):
+    """Whose memory has room for a part, and whose disk for all."""
+    words = "--cache", memory, "--cache-tier", f"disk:size=128M,directory={folder}"
+    return running("worker", "--coordinator", address, *words, HEADRACE_LOG="error")
+
+
+def tier(address, name="disk"):
+    (told,) = json.loads(headrace("workers", "--json", "--coordinator", address).stdout)["workers"]
+    nothing = {"hits": 0, "entries": 0}  # before its first heartbeat
+    return next((one for one in told["cache_tiers"] if one["tier"] == name), nothing)
+
+
+def test_what_memory_has_no_room_for_is_found_on_disk_and_by_the_next_worker(
+    files, stock, pool, tmp_path
+):
+    with disk_worker(pool, tmp_path / "tier", "4M"):
+        wait_for(lambda: ready_workers(pool), "worker")
+        assert ran(command(files, EPOCHS, "--coordinator", pool)) == stock
+        wait_for(lambda: tier(pool)["hits"] > 24, "hits of the disk in later epochs")
+        assert tier(pool, "memory")["hits"] > 0
+        kept = tier(pool)["entries"]
+        assert kept > 5 and tier(pool, "memory")["entries"] > 0
+    with disk_worker(pool, tmp_path / "tier", "4M"):
+        wait_for(lambda: ready_workers(pool) and tier(pool)["entries"] >= kept, "what was left")
+        assert tier(pool)["hits"] == 0
+        assert ran(command(files, 2, "--coordinator", pool)) == stock[:2]
+        wait_for(lambda: tier(pool)["hits"] >= 2 * kept, "hits in both epochs, at once")
+
+
+def test_leaves_that_are_damaged_on_disk_are_made_again(files, stock, pool, tmp_path):
+    folder, rng = tmp_path / "tier", random.Random(7)
+    with disk_worker(pool, folder, "0"):
+        wait_for(lambda: ready_workers(pool), "worker")
+        assert ran(command(files, 8, "--coordinator", pool)) == stock[:8]
+        wait_for(lambda: tier(pool)["hits"] > 24, "hits of the disk")
+    for path in folder.glob("*.segment"):
+        content = bytearray(path.read_bytes())
+        for at in range(rng.randrange(1 << 16), len(content), 1 << 16):
+            content[at] ^= 1
+        path.write_bytes(content)
+    with disk_worker(pool, folder, "0"):
+        wait_for(lambda: ready_workers(pool) and tier(pool)["entries"] > 5, "what was left")
+        assert ran(command(files, 4, "--coordinator", pool)) == stock[:4]
+
+
 def test_files_that_change_between_epochs_are_read_again(tmp_path, pool):
     rng = random.Random(7)
     text = "import pathlib, random, sys, zlib\n" + _PROGRAM.replace(

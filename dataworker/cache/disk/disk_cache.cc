@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,7 +13,9 @@
 #include "dataworker/cache/disk/disk_health.h"
 #include "dataworker/cache/disk/disk_index.h"
 #include "dataworker/cache/disk/open_reads.h"
+#include "dataworker/cache/disk/read_pace.h"
 #include "dataworker/cache/disk/write_buffer.h"
+#include "dataworker/cache/sealed_memory.h"
 #include "dataworker/exec/io_executor.h"
 
 namespace headrace::dataworker {
@@ -21,6 +25,8 @@ constexpr std::size_t kLeastLargestChunk = std::size_t{64} << 20;
 constexpr std::uint64_t kMostRecordCostNs =
     100'000'000'000;                           // of one entry, whatever its record says
 constexpr std::uint64_t kMostSegments = 1024;  // each has a descriptor open
+// What a lane hands over at once, about.
+constexpr std::size_t kLeastTakenOver = std::size_t{1} << 20;
 
 // Reads what is given up, on this thread: whoever has a tier after a disk wants that. Empty: it is damaged.
 CachePin ReadGivenUp(const EntryId& id, const DiskIndex::Entry& entry, BufferPool& buffers) {
@@ -42,8 +48,8 @@ std::shared_ptr<Segment> DeletedBy(const std::shared_ptr<IoExecutor>& thread,
           }};
 }
 
-// Methods: CacheTier's, and the steps of a read.
-class DiskCache final : public CacheTier {
+// Methods: CacheTier's, those of MarkedFiles, and the steps of a read.
+class DiskCache final : public CacheTier, public MarkedFiles {
  public:
   DiskCache(const DiskCacheOptions& options, std::unique_ptr<SegmentFolder> folder,
             std::unique_ptr<eviction::EvictionOrder> order)
@@ -132,6 +138,55 @@ class DiskCache final : public CacheTier {
             key);
   }
 
+  // They are written from the memory itself, so this copies nothing.
+  TakenOver TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
+                     std::span<const SealedEntry> entries) override {
+    TakenOver taken;
+    if (health_.rests() || stopped_) return taken;
+    const ReadCost cost = Cost();
+    for (const SealedEntry& entry : entries) {
+      if (entry.cost < cost.Of(entry.bytes)) continue;
+      if (!writes_.HasRoom(entry.bytes)) break;
+      const DiskIndex::Found found = index_.Find(entry.key);
+      chunks_.Release(found.stale, found.stale_name);
+      if (!index_.Claim(entry.key)) continue;
+      const ByteSpan bytes = memory->bytes().subspan(entry.offset, entry.bytes);
+      const Payload payload{{memory, bytes.data()}, entry.bytes, entry.cost, entry.mark};
+      if (!Keep(job, entry.key, payload)) break;
+      ++taken.entries;
+    }
+    return taken;
+  }
+  [[nodiscard]] std::uint64_t RoomToTakeOver(JobId job) const override {
+    if (health_.rests() || stopped_ || !chunks_.HasRoom(job, kLeastTakenOver)) return 0;
+    return writes_.room();
+  }
+  void CountLookups(JobId job, std::uint64_t hits, std::uint64_t misses) override {
+    index_.CountLookups(job, hits, misses);
+  }
+  [[nodiscard]] MarkedFiles* files() override { return this; }
+
+  [[nodiscard]] std::uint64_t version() const override { return index_.marked_version(); }
+  [[nodiscard]] std::vector<MarkedEntry> List(std::size_t most) const override {
+    return index_.Marked(most);
+  }
+  [[nodiscard]] bool Has(const CacheKey& key) const override { return index_.Has(key); }
+  [[nodiscard]] Result<File> Open(JobId job, std::uint64_t file) override {
+    const std::shared_ptr<Chunk> chunk = index_.FileOf(file);
+    if (!chunk) return NotFound("a file of the disk cache that was given up");
+    HR_TRY(UniqueFd descriptor, SegmentOf(*chunk).Reopen());
+    chunk->SetUser(job);
+    return File{std::move(descriptor), SegmentOf(*chunk).size()};
+  }
+  void NoteRead(std::uint64_t bytes, Duration waited) override {
+    const std::lock_guard lock(pace_mutex_);
+    pace_.Note(bytes, waited);
+  }
+  [[nodiscard]] ReadCost Cost() const override {
+    const std::lock_guard lock(pace_mutex_);
+    return pace_.Cost();
+  }
+
   void AddJob(JobId job, std::uint64_t quota) override { chunks_.AddJob(job, quota); }
   void RemoveJob(JobId job) override { chunks_.RemoveJob(job); }
   void ShareQuota(JobId job, std::uint64_t data_set) override { chunks_.ShareQuota(job, data_set); }
@@ -147,17 +202,16 @@ class DiskCache final : public CacheTier {
     while (const auto doomed = chunks_.TakeDoomed(&busy)) RemoveEvicted(*doomed, /*offers=*/false);
     return !busy;
   }
-  // The index, and what waits to be written.
+  // The index, and what waits to be written. That goes by itself, and no sooner if entries are given up: just now
+  // it may be what the tier above had to give up.
   std::uint64_t KeepTo(std::uint64_t most) override {
-    const auto takes = [this] {
-      return index_.entries() * ChunkStore::kEntryOverhead + writes_.bytes();
-    };
+    const auto takes = [this] { return index_.entries() * ChunkStore::kEntryOverhead; };
     while (takes() > most) {
       const auto given_up = chunks_.GiveUpAny(/*even_if_they_fit=*/true);
       if (!given_up) break;
       RemoveEvicted(*given_up);
     }
-    return takes();
+    return takes() + writes_.bytes();
   }
   void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
 
@@ -181,32 +235,53 @@ class DiskCache final : public CacheTier {
 
  protected:
   bool Store(JobId job, const CacheKey& key, ByteSpan payload, Duration cost) override {
-    std::optional<ChunkStore::Place> place;
-    while (true) {
-      ChunkStore::Evicted evicted;
-      place = chunks_.Allocate(job, key, payload.size(), cost, &evicted);
-      if (place || !evicted.chunk) break;
-      RemoveEvicted(evicted);
-    }
-    if (!place) {
-      Abandon(key);
-      return false;
-    }
+    std::optional<ChunkStore::Place> place = PlaceFor(job, key, payload.size(), cost);
+    if (!place) return false;
     const std::shared_ptr<std::byte> buffer = buffers_->Take(payload.size());
     if (!payload.empty()) std::memcpy(buffer.get(), payload.data(), payload.size());
-    auto segment = std::static_pointer_cast<Segment>(place->chunk->body());
-    index_.Put(key, {std::move(place->chunk), place->offset, payload.size()}, buffer);
-    writes_.Push({.key = key,
-                  .segment = std::move(segment),
-                  .offset = place->offset,
-                  .buffer = buffer,
-                  .bytes = payload.size(),
-                  .cost = cost});
+    Write(key, std::move(*place), {buffer, payload.size(), cost, {}});
     return true;
   }
   void Abandon(const CacheKey& key) override { index_.Abandon(key); }
 
  private:
+  struct Payload {
+    std::shared_ptr<const std::byte> buffer;
+    std::uint64_t bytes = 0;
+    Duration cost{};
+    EntryMark mark{};
+  };
+  // Room for an entry that is claimed. Empty: there is none, and the claim is given back.
+  std::optional<ChunkStore::Place> PlaceFor(JobId job, const CacheKey& key, std::size_t bytes,
+                                            Duration cost) {
+    while (true) {
+      ChunkStore::Evicted evicted;
+      auto place = chunks_.Allocate(job, key, bytes, cost, &evicted);
+      if (place) return place;
+      if (!evicted.chunk) break;
+      RemoveEvicted(evicted);
+    }
+    Abandon(key);
+    return std::nullopt;
+  }
+  void Write(const CacheKey& key, ChunkStore::Place place, const Payload& payload) {
+    auto segment = std::static_pointer_cast<Segment>(place.chunk->body());
+    index_.Put(key, {std::move(place.chunk), place.offset, payload.bytes}, payload.buffer,
+               payload.mark);
+    writes_.Push({.key = key,
+                  .segment = std::move(segment),
+                  .offset = place.offset,
+                  .buffer = payload.buffer,
+                  .bytes = payload.bytes,
+                  .cost = payload.cost,
+                  .mark = payload.mark});
+  }
+  // False: there is no room.
+  bool Keep(JobId job, const CacheKey& key, const Payload& payload) {
+    std::optional<ChunkStore::Place> place = PlaceFor(job, key, payload.bytes, payload.cost);
+    if (place) Write(key, std::move(*place), payload);
+    return place.has_value();
+  }
   // What the kernel has in memory is read here: that takes less than having another thread do it.
   CacheLookup ReadNow(JobId job, const CacheKey& key, const EntryPlace& place) {
     auto got =
@@ -224,9 +299,12 @@ class DiskCache final : public CacheTier {
     auto wanted = reads_.Look(number);
     if (!wanted) return;  // it was late
     auto& [key, place] = *wanted;
+    const auto began = std::chrono::steady_clock::now();
     auto got =
         SegmentOf(*place.chunk).Read(place.offset, key, place.bytes, *buffers_, /*wait=*/true);
-    if (!got.ok()) {
+    if (got.ok()) {
+      NoteRead(place.bytes, std::chrono::steady_clock::now() - began);
+    } else {
       if (got.status().code() != Code::kDataLoss) health_.Fail(got.status());
       ForgetAt(key, place);
     }
@@ -286,7 +364,7 @@ class DiskCache final : public CacheTier {
         chunks_.Adopt(DeletedBy(writes_.thread(), found.segment), found.segment->size(),
                       found.list.end, ids, costs);
     for (const auto& [record, offset] : found.list.records) {
-      Release(index_.Adopt(record.key, {chunk, offset, record.bytes}), record.key);
+      Release(index_.Adopt(record.key, {chunk, offset, record.bytes}, record.mark), record.key);
     }
   }
 
@@ -298,6 +376,8 @@ class DiskCache final : public CacheTier {
   DiskIndex index_;
   OnGivenUp on_given_up_;  // set before the first entry
   std::atomic<bool> stopped_ = false;
+  mutable std::mutex pace_mutex_;
+  ReadPace pace_;  // guarded by pace_mutex_
 
   OpenReads reads_;
   WriteBuffer writes_;

@@ -16,6 +16,7 @@
 #include "dataworker/cache/disk/job_tallies.h"
 #include "dataworker/cache/disk/open_reads.h"
 #include "dataworker/cache/disk/segment.h"
+#include "dataworker/cache/marked_files.h"
 
 namespace headrace::dataworker {
 
@@ -33,6 +34,7 @@ class DiskIndex {
     ContentIdentity content;
     EntryPlace place;                         // without a chunk: claimed, being made
     std::shared_ptr<const std::byte> buffer;  // until it is written
+    EntryMark mark{};
     // Empty: it is written.
     [[nodiscard]] CachePin FromBuffer() const;
   };
@@ -45,16 +47,18 @@ class DiskIndex {
   [[nodiscard]] Found Find(const CacheKey& key);
   void CountHit(JobId job, Chunk& chunk);
   void CountMiss(JobId job);
+  void CountLookups(JobId job, std::uint64_t hits, std::uint64_t misses);
 
   // False: it is there, or being made.
   bool Claim(const CacheKey& key);
   void Abandon(const CacheKey& key);
   // REQUIRES: the key is claimed.
-  void Put(const CacheKey& key, EntryPlace place, std::shared_ptr<const std::byte> buffer);
+  void Put(const CacheKey& key, EntryPlace place, std::shared_ptr<const std::byte> buffer,
+           const EntryMark& mark = {});
   // Notes that the entry is in its file: its buffer goes.
   void Written(const CacheKey& key, const std::shared_ptr<const std::byte>& buffer);
   // Adds an entry that was in the file before. Returns the chunk of an older one that it replaces.
-  std::shared_ptr<Chunk> Adopt(const CacheKey& key, EntryPlace place);
+  std::shared_ptr<Chunk> Adopt(const CacheKey& key, EntryPlace place, const EntryMark& mark = {});
 
   // Takes the entry of this sample out, if it is meant. Returns its chunk.
   template <typename Meant>
@@ -68,10 +72,16 @@ class DiskIndex {
     const auto at = entries_.find(id);
     if (at == entries_.end() || !at->second.place.chunk || !meant(at->second)) return std::nullopt;
     std::optional<Entry> taken = std::move(at->second);
-    entries_.erase(at);
-    --made_;
+    Erase(at);
     return taken;
   }
+
+  // As MarkedFiles: version, List, and the file of that number; nullptr: it was given up.
+  [[nodiscard]] std::uint64_t marked_version() const { return marked_version_; }
+  [[nodiscard]] std::vector<MarkedEntry> Marked(std::size_t most) const;
+  [[nodiscard]] std::shared_ptr<Chunk> FileOf(std::uint64_t number) const;
+  // Whether the entry is there, of exactly this content, or is being made.
+  [[nodiscard]] bool Has(const CacheKey& key) const;
 
   // The records of each segment.
   [[nodiscard]] std::map<Segment*, SegmentList> Lists() const;
@@ -81,12 +91,20 @@ class DiskIndex {
   void AddTo(std::vector<JobCacheStats>& stats) const;
 
  private:
+  using Entries = std::unordered_map<EntryId, Entry, HashEntryId>;
+  // With the lock.
+  void Erase(Entries::iterator at);
+  void NoteMarked(const Entry& entry);
+
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  std::unordered_map<EntryId, Entry, HashEntryId> entries_;
+  Entries entries_;
   JobTallies tallies_;
+  // By number: chunks that have, or had, marked entries.
+  std::map<std::uint64_t, std::weak_ptr<Chunk>> files_;
 
   std::atomic<std::uint64_t> made_ = 0;
+  std::atomic<std::uint64_t> marked_version_ = 0;
 };
 
 }  // namespace headrace::dataworker

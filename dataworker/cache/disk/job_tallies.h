@@ -15,6 +15,11 @@ class JobTallies {
  public:
   void Hit(JobId job) { ++Of(job).hits; }
   void Miss(JobId job) { ++Of(job).misses; }
+  void Add(JobId job, std::uint64_t hits, std::uint64_t misses) {
+    Tally& of = Of(job);
+    of.hits += hits;
+    of.misses += misses;
+  }
 
   void AddTo(CacheStats& stats) const {
     stats.hits += of_the_gone_.hits;

@@ -11,9 +11,9 @@
 namespace headrace::dataworker {
 namespace {
 
-constexpr std::uint64_t kRecordMagic = 0x32304345'52434852;  // "RHCREC02"
-constexpr std::uint64_t kListMagic = 0x32305453'4c434852;    // "RHCLST02"
-constexpr std::size_t kRecordWords = 11;  // place, version, form, bytes, hash, cost, offset
+constexpr std::uint64_t kRecordMagic = 0x33304345'52434852;  // "RHCREC03"
+constexpr std::uint64_t kListMagic = 0x33305453'4c434852;    // "RHCLST03"
+constexpr std::size_t kRecordWords = 15;  // place, version, form, bytes, hash, cost, mark, offset
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -31,7 +31,8 @@ std::array<std::uint64_t, kRecordWords - 1> WordsOf(const Record& record) {
   const ContentIdentity& content = record.key.content;
   return {content.place[0],   content.place[1],   content.version[0], content.version[1],
           content.version[2], record.key.form[0], record.key.form[1], record.bytes,
-          record.hash,        record.cost_ns};
+          record.hash,        record.cost_ns,     record.mark[0],     record.mark[1],
+          record.mark[2],     record.mark[3]};
 }
 Record RecordOf(ByteSpan words) {
   Record record;
@@ -42,6 +43,7 @@ Record RecordOf(ByteSpan words) {
   record.bytes = WordAt(words, 7);
   record.hash = WordAt(words, 8);
   record.cost_ns = WordAt(words, 9);
+  record.mark = {WordAt(words, 10), WordAt(words, 11), WordAt(words, 12), WordAt(words, 13)};
   return record;
 }
 

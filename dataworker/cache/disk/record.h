@@ -24,6 +24,7 @@ struct Record {
   std::uint64_t bytes = 0;    // of the payload
   std::uint64_t hash = 0;     // of the payload: HashBytes
   std::uint64_t cost_ns = 0;  // what it took to make, or such entries in the mean; 0: not known
+  EntryMark mark{};
 };
 [[nodiscard]] inline std::uint64_t CostWordOf(Duration cost) {
   return static_cast<std::uint64_t>(std::max<Duration::rep>(cost.count(), 0));

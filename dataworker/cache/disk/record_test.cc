@@ -10,12 +10,14 @@ namespace {
 Record ARecord(std::uint64_t number) {
   return {.key = {.content = {.place = {number, 2}, .version = {3, 4, 5}}, .form = {6, 9}},
           .bytes = 100 + number,
-          .hash = 8};
+          .hash = 8,
+          .cost_ns = 10,
+          .mark = {11, 12, 13, number}};
 }
 
 bool Same(const Record& a, const Record& b) {
   return a.key.content == b.key.content && a.key.form == b.key.form && a.bytes == b.bytes &&
-         a.hash == b.hash;
+         a.hash == b.hash && a.cost_ns == b.cost_ns && a.mark == b.mark;
 }
 
 SegmentList AList() {
@@ -35,7 +37,7 @@ TEST(RecordTest, AHeaderIsReadAsItWasWritten) {
 
 TEST(RecordTest, EveryChangedBitOfAHeaderIsSeen) {
   const auto header = EncodeRecordHeader(ARecord(1));
-  for (std::size_t byte = 0; byte < 96; ++byte) {  // the rest says nothing
+  for (std::size_t byte = 0; byte < kRecordHeaderBytes; ++byte) {
     for (int bit = 0; bit < 8; ++bit) {
       auto changed = header;
       changed[byte] ^= std::byte{1} << bit;

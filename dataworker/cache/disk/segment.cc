@@ -69,6 +69,14 @@ Result<Segment::Payload> Segment::Read(std::uint64_t offset, const CacheKey& key
   return Payload{payload, std::move(buffer)};
 }
 
+// By its descriptor: it may have no name.
+Result<UniqueFd> Segment::Reopen() const {
+  const std::string path = "/proc/self/fd/" + std::to_string(fd_.get());
+  UniqueFd again(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!again.valid()) return ErrnoStatus(errno, "a file of the disk cache");
+  return again;
+}
+
 SegmentList Segment::FindRecords() {
   SegmentList list;
   if (auto known = ReadList(calls_, ListPath(path_), size_)) list = std::move(*known);

@@ -47,6 +47,8 @@ class Segment final : public ChunkBody {
   // system's.
   Result<Payload> Read(std::uint64_t offset, const CacheKey& key, std::uint64_t bytes,
                        BufferPool& buffers, bool wait);
+  // The file again, only to be read. REQUIRES: a record is written. Does not wait for the disk.
+  [[nodiscard]] Result<UniqueFd> Reopen() const;
   // The records that a process before this one has left: those of the list, and what follows them. Ends
   // at the first one that is not whole. Blocks.
   [[nodiscard]] SegmentList FindRecords();

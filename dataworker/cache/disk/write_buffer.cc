@@ -11,7 +11,8 @@ void WriteBuffer::Push(Write write) {
     const Record record{.key = write.key,
                         .bytes = write.bytes,
                         .hash = HashBytes(payload),
-                        .cost_ns = CostWordOf(write.cost)};
+                        .cost_ns = CostWordOf(write.cost),
+                        .mark = write.mark};
     const Status status = write.segment->Write(write.offset, record, payload);
     bytes_ -= write.bytes;
     on_written_(write, status);

@@ -23,6 +23,7 @@ class WriteBuffer {
     std::shared_ptr<const std::byte> buffer;
     std::uint64_t bytes = 0;  // of the payload, in the buffer
     Duration cost{};          // what the entry took to make; 0: not known
+    EntryMark mark{};
   };
   // Is told of each write once it has ended, on the thread that writes.
   using OnWritten = std::function<void(const Write&, const Status&)>;
@@ -33,6 +34,10 @@ class WriteBuffer {
   // Whether so many bytes more may wait. They may all the same: what was asked about is stored.
   [[nodiscard]] bool HasRoom(std::uint64_t bytes) const { return bytes_ + bytes <= most_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t room() const {
+    const std::uint64_t now = bytes_;
+    return now < most_ ? most_ - now : 0;
+  }
   void Push(Write write);
   // Writes what waits, and returns then.
   void Stop() { thread_->Stop(); }

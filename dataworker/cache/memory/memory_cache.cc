@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -92,13 +93,14 @@ class MemoryCache final : public CacheTier {
     Drop(id.form, gone);
   }
 
-  std::shared_ptr<Chunk> TakeOver(JobId job, std::shared_ptr<SealedMemory> memory,
-                                  std::span<const SealedEntry> entries) override {
+  TakenOver TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
+                     std::span<const SealedEntry> entries) override {
     std::vector<SealedEntry> fresh;
     for (const SealedEntry& entry : entries) {
       if (!Has(entry.key)) fresh.push_back(entry);
     }
-    if (fresh.empty()) return nullptr;
+    if (fresh.empty()) return {};
+    memory->SetEntries(fresh);
     std::shared_ptr<Chunk> chunk;
     while (true) {
       ChunkStore::Evicted evicted;
@@ -106,11 +108,11 @@ class MemoryCache final : public CacheTier {
       if (chunk || !evicted.chunk) break;
       RemoveEvicted(evicted);
     }
-    if (!chunk) return nullptr;
+    if (!chunk) return {};
     entries_.fetch_add(fresh.size());
     for (const SealedEntry& entry : fresh) Insert(entry, chunk, *memory);
     chunk->Filled();
-    return chunk;
+    return {.chunk = std::move(chunk), .entries = fresh.size()};
   }
 
   [[nodiscard]] std::uint64_t RoomToTakeOver(JobId job) const override {
@@ -160,6 +162,9 @@ class MemoryCache final : public CacheTier {
     owners_ = std::move(owners);
   }
   void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
+  void SetOnSealedGivenUp(OnSealedGivenUp on_given_up) override {
+    on_sealed_given_up_ = std::move(on_given_up);
+  }
 
   [[nodiscard]] CacheStats Stats() const override {
     CacheStats stats{.bytes = store_.used(),
@@ -343,15 +348,23 @@ class MemoryCache final : public CacheTier {
 
   // `offers`: to the next tier.
   void RemoveEvicted(const ChunkStore::Evicted& evicted, bool offers = true) {
+    const auto sealed = std::dynamic_pointer_cast<SealedMemory>(evicted.chunk->body());
+    std::unordered_set<EntryId, HashEntryId> taken;  // of sealed memory
     for (const EntryId& id : evicted.entries) {
       const Entry entry = TakeFrom(evicted.chunk, id);
       if (!entry.chunk) continue;
-      if (on_given_up_ && offers && !IsSealed(*evicted.chunk)) {
+      if (sealed) {
+        taken.insert(id);
+      } else if (on_given_up_ && offers) {
         on_given_up_(evicted.chunk->owner(), {entry.content, id.form}, {entry.bytes, evicted.chunk},
                      evicted.cost_of_entry);
       }
       Drop(id.form, entry);
     }
+    if (!sealed || !offers || !on_sealed_given_up_) return;
+    std::vector<SealedEntry> left = sealed->entries();
+    std::erase_if(left, [&](const auto& each) { return !taken.contains(EntryId::Of(each.key)); });
+    on_sealed_given_up_(evicted.chunk->owner(), sealed, left);
   }
 
   const std::uint64_t budget_;
@@ -360,6 +373,7 @@ class MemoryCache final : public CacheTier {
   std::array<Shard, 16> shards_;
   std::atomic<std::uint64_t> entries_ = 0;
   OnGivenUp on_given_up_;                      // set before the first entry
+  OnSealedGivenUp on_sealed_given_up_;         // set before the first entry
   std::shared_ptr<const EntryOwners> owners_;  // set before the first entry
 };
 

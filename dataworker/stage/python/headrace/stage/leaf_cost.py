@@ -25,6 +25,39 @@ def is_worth(seconds: float, size: int, first: bool) -> bool:
     return seconds >= _LEAST and _ENTRY + _BYTE * size <= share * seconds
 
 
+def pays_in_files(seconds: float, size: int, read: float, read_byte: float) -> bool:
+    """Whether to read it from the worker's disk takes less than to make it again. `read`: seconds, and seconds a
+    byte, of a read that the kernel has not in memory."""
+    return seconds > read + read_byte * size
+
+
+class Pace:
+    """How long to wait for a leaf that is on a disk. Learns from what reads took. Not thread-safe."""
+
+    _KEPT = 7 / 8  # of what was known, at each read
+    _TRIES = 16  # one in so many is tried where they come too late, so that a change is seen
+    _MOST = 1.0  # seconds
+
+    def __init__(self) -> None:
+        self._read, self._byte = 0.0, 0.0
+        self._late = 0
+
+    def start(self, read: float, read_byte: float) -> None:
+        """As the worker knows it from all lanes: seconds of a read, and seconds a byte beside."""
+        self._read, self._byte = read, read_byte
+
+    def wait(self, seconds: float, size: int) -> float:
+        """Seconds to wait for `size` bytes at most, which took `seconds` to make. 0: it is made at once."""
+        if pays_in_files(seconds, size, self._read, self._byte):
+            return min(seconds, self._MOST)
+        self._late += 1
+        return 0.0 if self._late % self._TRIES else min(seconds, self._MOST)
+
+    def note(self, size: int, took: float) -> None:
+        byte = max(0.0, took - self._read) / max(size, 1)
+        self._byte = self._KEPT * self._byte + (1 - self._KEPT) * byte
+
+
 def segment_bytes(room: int, least: int) -> int:
     """Of a new segment, where the worker takes `room` bytes more, for an entry of `least`; 0: none. Each is a
     descriptor of the worker's, so a large room has large ones; a small room is not one segment's."""

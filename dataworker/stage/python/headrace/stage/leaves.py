@@ -3,7 +3,8 @@
 A lane asks its worker what there is (an index) when it begins, and sometimes later. So a lookup is no question:
 it is a search in the index, and a place in memory that the lane has mapped. What the lane makes and is worth
 keeping (leaf_cost.py) it writes into a segment of memory, and hands it over when it is full. Entries are never
-written again: whoever finds one has a copy of it, or reads it where it is.
+written again: whoever finds one has a copy of it, or reads it where it is. What the worker has in files the lane
+reads from there (leaf_files.py).
 
 Whatever fails here costs speed alone: the library reads the file. Why so: docs/adr/0086-leaves-of-stages.md.
 """
@@ -20,14 +21,17 @@ import numpy as np
 
 from ..process import object_reads
 from . import leaf_cost
-from .leaf_door import PATIENCE, LeafDoor
+from .leaf_door import NO_ROOM, PATIENCE, Counts, LeafDoor, Room
+from .leaf_files import OF_FILE, Files, Place
 from .leaf_keys import STEP_NS, Key
 from .leaf_segment import ROW, UNIT, Segment
 from .object_reads import Door
 
 T = TypeVar("T")
+# An entry in memory; or the words of one in a file, and where.
+_Found = memoryview | tuple[tuple[int, ...], Place]
 
-_COLUMNS = ROW.size // 8
+_COLUMNS = 12  # as LeafShelf::FullRow
 _NUMBER = 8  # the column of an entry's segment
 _ASKS_AGAIN = 0.5  # seconds; who was given no room may have some a second or two later
 _TELLS = 2.0  # seconds; policies weigh leaves by what was looked for
@@ -51,12 +55,14 @@ class Leaves:
         self._lock = threading.Lock()
         self._door: Any = None
         self._batch, self._silent = 0, False
+        self._files = Files(self._opened, clock)
+        self._reading = threading.Lock()  # of self._files
         self._forget()
         self._segment: Segment | None = None
         self._offered: set[Key] = set()
-        self._room = 0  # that the worker would take
+        self._room = NO_ROOM  # that the worker would take
         self._told = 0.0  # when the worker was last told of lookups
-        self._hits = self._misses = 0  # not told yet
+        self._hits = self._of_files = self._misses = 0  # not told yet
         self._active = False  # its worker keeps leaves
         self._due = False  # nobody has asked that yet: the worker is asked when somebody does
         self.iteration = 0  # of this process
@@ -90,7 +96,7 @@ class Leaves:
             if leaf_cost.looks_again(self._batch):
                 self._look()
             elif self._active:
-                wait = _TELLS if self._room else _ASKS_AGAIN
+                wait = _TELLS if self._room.most else _ASKS_AGAIN
                 if self._clock() - self._told > wait:
                     self._tell()
 
@@ -109,18 +115,15 @@ class Leaves:
         with self._lock:
             self._hand_over()
             self._tell()
+            self._close_files(set())
 
     def find(self, key: Key) -> memoryview | None:
         """The entry, which nobody writes; None: there is none."""
         if os.getpid() != self._pid:
             return None
         with self._lock:
-            found = self._found(key)
-            if found is None:
-                self._misses += 1
-            else:
-                self._hits += 1
-            return found
+            found = next(self._entries(key.tag, key.words, slice(None)), None)
+        return self._counted(None if found is None else self._view(found, key.tag))
 
     def found_by(
         self, key: Key, is_it: Callable[[memoryview], bool], most: int
@@ -130,10 +133,8 @@ class Leaves:
             return None
         with self._lock:
             entries = list(itertools.islice(self._entries(key.tag, key.words, slice(5, 7)), most))
-        found = next(filter(is_it, entries), None)
-        self._misses += found is None
-        self._hits += found is not None
-        return found
+        views = (self._view(entry, key.tag) for entry in entries)
+        return self._counted(next((one for one in views if one and is_it(one[0])), None))
 
     def missed(self) -> None:
         """Something was read that was not looked for."""
@@ -153,20 +154,28 @@ class Leaves:
     def _takes(self, seconds: float, size: int) -> bool:
         return (
             self._keeps
-            and self._room > size
+            and self._fits(seconds, size)
             and not self.rests
             and leaf_cost.is_worth(seconds, size, self._first)
             and os.getpid() == self._pid
         )
 
+    def _fits(self, seconds: float, size: int) -> bool:
+        room = self._room
+        if room.memory > size:
+            return True
+        return room.files > size and leaf_cost.pays_in_files(
+            seconds, size, room.read, room.read_byte
+        )
+
     @property
     def may_keep(self) -> bool:
-        return self._keeps and self._room > 0
+        return self._keeps and self._room.most > 0
 
     @property
     def wants_whole(self) -> bool:
         """Whether a lane should make more than it needs now, since it will be needed again."""
-        may = self._keeps and not self._first and self._room > 0 and not self.rests
+        may = self._keeps and not self._first and self._room.most > 0 and not self.rests
         return may and os.getpid() == self._pid
 
     @property
@@ -187,9 +196,10 @@ class Leaves:
     def offer(
         self, key: Key, ctime_ns: int, began_ns: int, parts: tuple[Any, ...], seconds: float
     ) -> bool:
-        """Keeps the parts, which are bytes, if that is worth it and there is room. `ctime_ns`: of the file, which was the same before and after it
-        was read; `began_ns`: when that began. A file that was changed within a step of the clock before it may
-        change again without a sign, and is not kept."""
+        """Keeps the parts, which are bytes, if that is worth it and there is room, and says whether.
+        `ctime_ns`: of the file, which was the same before and after it was read; `began_ns`: when that
+        began. A file that was changed within a step of the clock before it may change again without a sign,
+        and is not kept."""
         size = sum(map(len, parts))
         if began_ns - ctime_ns < STEP_NS or not self._takes(seconds, size):
             return False
@@ -202,9 +212,11 @@ class Leaves:
                 segment = None
             if segment is None:
                 least = size + UNIT + 2 * ROW.size
-                capacity = leaf_cost.segment_bytes(self._room, least)
+                rooms = self._room.memory, self._room.files
+                sizes = (leaf_cost.segment_bytes(room, least) for room in rooms)
+                capacity = next(filter(None, sizes), 0)
                 if not capacity:
-                    self._room = 0
+                    self._room = NO_ROOM
                     return False
                 segment = self._segment = Segment(capacity)
             segment.add(key, parts, int(seconds * 1e9))
@@ -212,27 +224,54 @@ class Leaves:
             return True
         return False
 
+    # Without the lock.
+
+    def _view(self, entry: _Found, tag: int) -> tuple[memoryview, _Found] | None:
+        """None: it is in a file, and can't be read, or not in time. Who would have to wait for another thread's
+        read makes it, too."""
+        if isinstance(entry, memoryview):
+            return entry, entry
+        if not self._reading.acquire(blocking=False):
+            return None
+        try:
+            view = self._files.read(tag, *entry)
+        finally:
+            self._reading.release()
+        return None if view is None else (view, entry)
+
+    def _counted(self, found: tuple[memoryview, _Found] | None) -> memoryview | None:
+        if found is None:
+            self._misses += 1
+            return None
+        view, entry = found
+        if isinstance(entry, memoryview):
+            self._hits += 1
+        else:
+            self._of_files += 1
+        return view
+
     # With the lock.
 
     def _forget(self) -> None:
         self._rows: Any = np.empty((0, _COLUMNS), np.uint64)
         self._tags: Any = np.empty(0, np.uint64)
         self._segments: dict[int, memoryview | None] = {}
+        self._close_files(set())
 
-    def _found(self, key: Key) -> memoryview | None:
-        return next(self._entries(key.tag, key.words, slice(None)), None)
-
-    def _entries(self, tag: int, words: tuple[int, ...], same: slice) -> Iterator[memoryview]:
+    def _entries(self, tag: int, words: tuple[int, ...], same: slice) -> Iterator[_Found]:
         """Those whose words are the same in that part."""
         tags = self._tags
         at = int(np.searchsorted(tags, np.uint64(tag)))
         while at < len(tags) and tags[at] == tag:
             row = self._rows[at].tolist()
             if tuple(row[1:8])[same] == words[same]:
-                number, offset, size = row[8:]
-                segment = self._mapped(number)
-                if segment is not None and offset + size <= len(segment):
-                    yield segment[offset : offset + size]
+                number, offset, size, nanoseconds = row[8:]
+                if number & OF_FILE:
+                    yield tuple(row[1:8]), Place(number, offset, size, nanoseconds / 1e9)
+                else:
+                    segment = self._mapped(number)
+                    if segment is not None and offset + size <= len(segment):
+                        yield segment[offset : offset + size]
             at += 1
 
     def _mapped(self, number: int) -> memoryview | None:
@@ -244,13 +283,14 @@ class Leaves:
         return self._segments[number]
 
     def _look(self) -> None:
-        hits, misses = self._take_counts()
+        counts = self._take_counts()
         try:
-            view, room = self._asked(lambda: self._door.index(hits, misses))
+            view, room = self._asked(lambda: self._door.index(counts))
             self._set_room(room)
+            self._files.pace.start(room.read, room.read_byte)
             self._active = True
         except Exception:  # it keeps no leaves, or has gone
-            self._room, self._active = 0, False
+            self._room, self._active = NO_ROOM, False
             view = memoryview(b"")
         self._rows = np.frombuffer(view, np.uint64).reshape(-1, _COLUMNS)
         self._tags = np.ascontiguousarray(self._rows[:, 0])
@@ -259,17 +299,28 @@ class Leaves:
         changes = np.flatnonzero(numbers[1:] != numbers[:-1])  # np.unique() would import numpy.ma
         there = {*numbers[:1].tolist(), *numbers[1:][changes].tolist()}
         self._segments = {one: self._segments[one] for one in self._segments if one in there}
+        self._close_files(there)
 
-    def _take_counts(self) -> tuple[int, int]:
-        hits, misses, self._hits, self._misses = self._hits, self._misses, 0, 0
+    def _take_counts(self) -> Counts:
+        with self._reading:
+            read = self._files.take_counts()
+        counts = Counts(self._hits, self._misses, self._of_files, *read)
+        self._hits = self._of_files = self._misses = 0
         self._told = self._clock()
-        return hits, misses
+        return counts
 
     def _tell(self) -> None:
-        hits, misses = self._take_counts()
-        if self._door is not None and hits + misses > 0 and os.getpid() == self._pid:
+        counts = self._take_counts()
+        if self._door is not None and any(counts) and os.getpid() == self._pid:
             with suppress(Exception):
-                self._set_room(self._asked(lambda: self._door.counts(hits, misses)))
+                self._set_room(self._asked(lambda: self._door.counts(counts)))
+
+    def _close_files(self, but: set[int]) -> None:
+        with self._reading:
+            self._files.keep_to(but)
+
+    def _opened(self, number: int) -> int:
+        return self._asked(lambda: int(self._door.file(number)))
 
     def _asked(self, ask: Callable[[], T]) -> T:
         """What the worker answers. One that was silent once is not asked again."""
@@ -281,9 +332,10 @@ class Leaves:
         finally:
             self._silent = self._clock() - began >= PATIENCE
 
-    def _set_room(self, room: int) -> None:
+    def _set_room(self, room: Room) -> None:
         taken = self._segment.capacity if self._segment is not None else 0
-        self._room = max(0, room - taken)
+        left = (max(0, one - taken) for one in (room.memory, room.files))
+        self._room = Room(*left, room.read, room.read_byte)
 
     def _hand_over(self) -> None:
         segment, self._segment = self._segment, None
@@ -292,9 +344,8 @@ class Leaves:
         if self._door is None or not segment.rows:
             segment.drop()
             return
-        self._room = (
-            0  # where nothing is taken: no room after all, it is there already, nobody answers
-        )
+        # Where nothing is taken: no room after all, it is there already, nobody answers.
+        self._room = NO_ROOM
         with suppress(Exception):
             fd, rows, end = segment.seal()
             try:

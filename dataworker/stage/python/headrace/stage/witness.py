@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from . import leaf_segment
+from . import leaf_files, leaf_segment
 from .leaf_keys import Content, content_at, now_ns
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -217,7 +217,8 @@ def _calls() -> tuple[int, int, int] | None:
             words = os.read(fd, 512).split()
         finally:
             os.close(fd)
-        return int(words[5]) - _looks, int(words[7]) - leaf_segment.writes, int(words[1])
+        reads, size = int(words[5]) - _looks - leaf_files.reads, int(words[1]) - leaf_files.read
+        return reads, int(words[7]) - leaf_segment.writes, size
     except (OSError, IndexError, ValueError):
         return None
     finally:
