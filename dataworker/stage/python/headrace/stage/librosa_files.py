@@ -107,7 +107,7 @@ def _array(value: Any) -> Any:
 def entries() -> Iterator[Entry]:
     if type(vars(audio).get(_OTHER)) is not FunctionType:
         return  # another librosa
-    library = f"librosa {librosa.__version__}"
+    library = f"librosa {_version(librosa)}"
     versions = _version(soxr), soundfile.__version__, scipy.__version__, np.__version__
     leaf = _Sound(
         f"{library} {versions} {soundfile.__libsndfile_version__}",
