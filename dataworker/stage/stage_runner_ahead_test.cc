@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Bytes Number(std::uint64_t value) { return CopyBytes(std::as_bytes(std::span(&value, 1))); }
+Bytes NumberPart(std::uint64_t value) { return CopyBytes(std::as_bytes(std::span(&value, 1))); }
 
 class StageRunnerAheadTest : public ::testing::Test {
  protected:
@@ -65,7 +65,7 @@ class StageRunnerAheadTest : public ::testing::Test {
     return given_.size();
   }
   wire::BatchDone Makes(std::size_t batch) {
-    const Bytes none = Number(0), one = Number(1);
+    const Bytes none = NumberPart(0), one = NumberPart(1);
     std::array<ByteSpan, 14> parts;
     parts[0] = given_[batch].parts[0];
     parts[1] = parts[2] = parts[10] = parts[12] = none;

@@ -54,8 +54,8 @@ class Heritage:
             del self._left[number]
 
     def _take(self, data_set: Any, kin: tuple[Any, ...]) -> Left | None:
-        of, left = self._left.get(id(data_set), (lambda: None, []))
-        if of() is not data_set:
+        of, left = self._left.get(id(data_set), (None, []))
+        if of is None or of() is not data_set:
             return None
         found = next((one for one in reversed(left) if _same(one.kin, kin)), None)
         if found is not None:
