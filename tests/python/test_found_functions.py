@@ -15,6 +15,7 @@ from headrace.explain import declared_functions
 from headrace.stage import call_board, found_calls, found_rules, found_search, leaves
 from headrace.stage.call_board import AGAIN, HITS, KEPT
 from headrace.stage.kept_results import Entry, NotPacked, Packed
+from headrace.stage.leaf_door import Room
 from support.leaf_worker import LeafWorker
 from support.own_process import in_own_process
 
@@ -352,7 +353,7 @@ def test_explain_lists_what_is_found(lanes):
 
 def test_leaves_within_a_kept_result_are_not_kept_as_well():
     kept = leaves.Leaves(first=False, door=lambda: None)
-    kept._room = 1 << 20
+    kept._room = Room(1 << 20)
     assert kept.keeps(1.0, 1000) and kept.wants_whole
     kept.rests = True
     assert not kept.keeps(1.0, 1000) and not kept.wants_whole
