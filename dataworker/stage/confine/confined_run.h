@@ -1,6 +1,7 @@
 #pragma once
 
 // For tests: real processes, confined by the kernel.
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
