@@ -135,6 +135,7 @@ Schedule Schedule::OfLanes(std::uint64_t seed) {
                                                milliseconds(120)};
     program.lane_most = kCode[dice.Below(kCode.size())];
     if (dice.Happens(0.3)) program.slow_lane = 1 + dice.Below(20);
+    program.lane_window = static_cast<std::int32_t>(dice.Between(1, 4));
   }
   made.workers.resize(1 + dice.Below(3));
   for (SimWorld::WorkerPlace& place : made.workers) {

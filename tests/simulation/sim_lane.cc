@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "dataworker/stage/frame_socket.h"
+#include "trainer_client/include/headrace/client.h"
 
 namespace headrace::simulation {
 namespace {
@@ -124,6 +125,12 @@ struct SimLane::Asked {
   std::vector<std::int64_t> keys;
 };
 
+struct SimLane::Made {
+  Name name;
+  std::int64_t nth = 0;
+  std::vector<std::uint64_t> rows;
+};
+
 SimLane::SimLane(std::shared_ptr<SimReactor> reactor, const Options& options, Dice dice)
     : reactor_(std::move(reactor)), options_(options), dice_(dice) {
   std::array<int, 2> ends{};
@@ -210,13 +217,18 @@ bool SimLane::TakeFrame(const std::shared_ptr<Worker>& worker) {
   } else if (kind == StageMessage::kBatch) {
     Asked asked;
     asked.worker = worker;
+    const auto after_number = at + static_cast<std::size_t>(NumberAt(sizes, 0));
     asked.number.assign(incoming.begin() + static_cast<std::ptrdiff_t>(at),
-                        incoming.begin() + static_cast<std::ptrdiff_t>(end));
-    const UniqueFd file = take_fd();
-    Bytes request(1 << 16);
-    const ssize_t size = ::pread(file.get(), request.data(), request.size(), 0);
-    HR_CHECK(size > 0 && static_cast<std::size_t>(size) < request.size());
-    request.resize(static_cast<std::size_t>(size));
+                        incoming.begin() + static_cast<std::ptrdiff_t>(after_number));
+    Bytes request(incoming.begin() + static_cast<std::ptrdiff_t>(after_number),
+                  incoming.begin() + static_cast<std::ptrdiff_t>(end));
+    if (head[1] == 1) {  // it is too large for the frame
+      const UniqueFd file = take_fd();
+      request.resize(1 << 16);
+      const ssize_t size = ::pread(file.get(), request.data(), request.size(), 0);
+      HR_CHECK(size > 0 && static_cast<std::size_t>(size) < request.size());
+      request.resize(static_cast<std::size_t>(size));
+    }
     // As StageRequestBytes.
     HR_CHECK(NumberAt(request, 0) == static_cast<std::uint64_t>(options_.lane));
     asked.base_seed = NumberAt(request, 1);
@@ -242,15 +254,22 @@ void SimLane::Next() {
   while (!busy_ && !asked_.empty()) {
     const Asked asked = std::move(asked_.front());
     asked_.pop_front();
-    if (asked.name == last_) {
-      AnswerMade(asked);
+    if (const Made* made = Find(asked)) {
+      AnswerMade(asked, *made);
     } else if (asked.name < newest_) {
-      Answer(asked, kPassed, 0);
+      Answer(asked, kPassed, 0, nullptr);
     } else {
       newest_ = asked.name;
+      const bool small = asked.slot_bytes <= IterationOptions::kMostAheadBytes;
+      while (kept_.size() > (small ? options_.ahead : 0)) kept_.pop_front();
       Make(asked);
     }
   }
+}
+
+const SimLane::Made* SimLane::Find(const Asked& asked) const {
+  const auto found = std::ranges::find(kept_, asked.name, &Made::name);
+  return found == kept_.end() ? nullptr : &*found;
 }
 
 void SimLane::Make(const Asked& asked) {
@@ -259,32 +278,35 @@ void SimLane::Make(const Asked& asked) {
       dice_.Between(options_.least, options_.most) * static_cast<Duration::rep>(options_.slow);
   reactor_->AddOnce(time, [this, asked] {
     busy_ = false;
-    rows_ = StageRows(asked.base_seed, options_.lane, ++made_, asked.keys);
-    last_ = asked.name;
-    AnswerMade(asked);
+    ++made_;
+    kept_.push_back(
+        {asked.name, made_, StageRows(asked.base_seed, options_.lane, made_, asked.keys)});
+    AnswerMade(asked, kept_.back());
     Next();
   });
 }
 
-void SimLane::AnswerMade(const Asked& asked) {
+void SimLane::AnswerMade(const Asked& asked, const Made& made) {
   const std::uint64_t bytes = StageBytes(asked.keys);
-  if (bytes > asked.slot_bytes) return Answer(asked, kTooSmall, bytes);
+  if (bytes > asked.slot_bytes) return Answer(asked, kTooSmall, bytes, &made);
   const std::span<std::byte> arena = asked.worker->arena.bytes();
   if (arena.empty()) return;  // its worker has gone meanwhile
   HR_CHECK(asked.slot_offset + bytes <= arena.size());
-  const ByteSpan rows = std::as_bytes(std::span(rows_));
+  const ByteSpan rows = std::as_bytes(std::span(made.rows));
   std::ranges::copy(rows, arena.begin() + static_cast<std::ptrdiff_t>(asked.slot_offset));
-  Answer(asked, kMade, bytes);
+  Answer(asked, kMade, bytes, &made);
 }
 
-void SimLane::Answer(const Asked& asked, std::uint64_t outcome, std::uint64_t needed) {
+void SimLane::Answer(const Asked& asked, std::uint64_t outcome, std::uint64_t needed,
+                     const Made* of) {
   if (!asked.worker->socket.valid()) return;
-  const std::uint64_t zero = 0, rows = rows_.size() * sizeof(std::uint64_t);
+  const std::uint64_t zero = 0, rows = of == nullptr ? 0 : of->rows.size() * sizeof(std::uint64_t);
   const auto number = [](const std::uint64_t& value) {
     return std::as_bytes(std::span(&value, 1));
   };
   const bool made = outcome == kMade;
-  const std::uint64_t samples = asked.keys.size(), state = static_cast<std::uint64_t>(made_);
+  const std::uint64_t samples = asked.keys.size(),
+                      state = static_cast<std::uint64_t>(of == nullptr ? made_ : of->nth);
   constexpr std::string_view kNone("\x80\x05N.", 4);  // a pickle
   const ByteSpan nothing;
   const std::array<ByteSpan, 14> parts{asked.number,

@@ -27,13 +27,14 @@ namespace headrace::simulation {
 // A lane's process that the trainer has started, which runs the program's code for whichever worker
 // asks. It keeps the rules of headrace/stage/lane.py and lane_requests.py: a batch that is asked for
 // again is answered again, and not made again; one that the lane has passed is refused. Its turns are
-// events. One thread.
+// events. It keeps the batches that the trainer may not have. One thread.
 class SimLane {
  public:
   struct Options {
     std::int32_t lane = 0;
     Duration least{}, most{};  // for a batch
     std::uint64_t slow = 1;    // so many times as long
+    std::size_t ahead = 0;     // batches that it keeps beside the last one: lane_window, less 1
   };
   SimLane(std::shared_ptr<SimReactor> reactor, const Options& options, Dice dice);
   ~SimLane();
@@ -50,6 +51,7 @@ class SimLane {
   class Mapping;
   struct Worker;
   struct Asked;
+  struct Made;
   using Name = std::pair<std::int64_t, std::int64_t>;  // iteration, batch
 
   void OnControl();
@@ -61,8 +63,10 @@ class SimLane {
   void Drop(std::shared_ptr<Worker> worker);
   void Next();
   void Make(const Asked& asked);
-  void AnswerMade(const Asked& asked);
-  void Answer(const Asked& asked, std::uint64_t outcome, std::uint64_t needed);
+  [[nodiscard]] const Made* Find(const Asked& asked) const;
+  void AnswerMade(const Asked& asked, const Made& made);
+  // `of`: null where nothing is given.
+  void Answer(const Asked& asked, std::uint64_t outcome, std::uint64_t needed, const Made* of);
 
   const std::shared_ptr<SimReactor> reactor_;
   const Options options_;
@@ -74,8 +78,7 @@ class SimLane {
   bool busy_ = false;
   bool ended_ = false;
   Name newest_{-1, -1};
-  Name last_{-1, -1};  // the one that was made last
-  std::vector<std::uint64_t> rows_;
+  std::deque<Made> kept_;  // in their order
   std::int64_t made_ = 0;  // what its code keeps
 };
 

@@ -114,7 +114,7 @@ void SimProgram::OnSplit(const wire::Split& split) {
 void SimProgram::EndIteration() {
   if (++iteration_ >= options_.iterations) {
     session_->End();
-    return Settle();
+    return After(milliseconds(1), &SimProgram::Settle);  // the session's thread does it soon
   }
   if (RunsInLanes(options_.kind)) {
     const Status started = StartLanes();
@@ -123,6 +123,7 @@ void SimProgram::EndIteration() {
   base_seed_ = 1 + (options_.base_seed - 1 + static_cast<std::uint64_t>(iteration_)) % 3;
   IterationOptions begin;
   begin.base_seed = base_seed_;
+  begin.lane_window = options_.lane_window;
   const Status begun = session_->Begin(begin);
   if (!begun.ok()) return Fail("an iteration does not begin: " + begun.ToString());
   submitted_ = taken_ = 0;
@@ -138,8 +139,10 @@ Status SimProgram::StartLanes() {
   std::vector<LaneProcess> given;
   for (std::int32_t lane = 0; lane < count; ++lane) {
     const auto reactor = world_.MakeProcess(options_.host, "lane");
-    SimLane::Options options{
-        .lane = lane, .least = options_.lane_most / 10, .most = options_.lane_most};
+    SimLane::Options options{.lane = lane,
+                             .least = options_.lane_most / 10,
+                             .most = options_.lane_most,
+                             .ahead = static_cast<std::size_t>(options_.lane_window - 1)};
     if (lane == 0) options.slow = options_.slow_lane;
     const Dice dice = world_.dice().For("lane", reactor->process()->number());
     lanes_.push_back(std::make_unique<SimLane>(reactor, options, dice));

@@ -39,6 +39,7 @@ class SimProgram {
     // Of plans that run in lanes: the time for a batch, and how much longer one of them takes.
     Duration lane_most = std::chrono::milliseconds(5);
     std::uint64_t slow_lane = 1;
+    std::int32_t lane_window = 1;  // see IterationOptions
     client::SlowWorkers::Rules slow = {};
     Duration step_least = std::chrono::milliseconds(1), step_most = std::chrono::milliseconds(20);
   };

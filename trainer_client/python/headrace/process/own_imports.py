@@ -45,6 +45,15 @@ def as_they_were() -> Iterator[None]:
             collection.release()
 
 
+def module(name: str, package: str) -> ModuleType:
+    """Ours, loaded now if need be: what it imports is not the program's to see. `name`: relative, with its dot."""
+    loaded = sys.modules.get(f"{package}{name}")
+    if loaded is not None:
+        return loaded
+    with as_they_were():
+        return importlib.import_module(name, package)
+
+
 class Late:
     """Stands for a module of ours in those that seldom use it, and imports it at the first use. Any thread.
     Type checkers are told of the module itself:

@@ -5,6 +5,7 @@ and its session. The one that comes after it looks at all of that as a loader lo
 iter(): what has changed is found out again. Reports and counts are each loader's own.
 """
 
+import functools
 import types
 import weakref
 from typing import Any
@@ -25,6 +26,7 @@ class Left:
     verdict: StagePlan
     lessons: Any
     idle: Any  # as LoaderState's
+    waits: bool = True  # for the next loader
 
 
 class Heritage:
@@ -51,6 +53,8 @@ class Heritage:
 
     def _forget(self, number: int, of: "weakref.ref[Any]") -> None:
         if (left := self._left.get(number)) is not None and left[0] is of:
+            for one in left[1]:
+                one.waits = False
             del self._left[number]
 
     def _take(self, data_set: Any, kin: tuple[Any, ...]) -> Left | None:
@@ -60,6 +64,7 @@ class Heritage:
         found = next((one for one in reversed(left) if _same(one.kin, kin)), None)
         if found is not None:
             self._left[id(data_set)] = of, [one for one in left if one is not found]
+            found.waits = False
         return found
 
     def _leave(
@@ -72,7 +77,22 @@ class Heritage:
         before = self._left.get(number)
         left = before[1] if before is not None and before[0]() is of() else []
         kept = [one for one in left if not _same(one.kin, kin)][1 - _MOST_LEFT :]
-        self._left[number] = of, [*kept, Left(kin, captured, verdict, state.lessons, idle)]
+        for one in left:
+            one.waits = any(one is other for other in kept)
+        if state.lessons is not None:
+            state.lessons.kit = None  # which holds transforms, and by them the data set, perhaps
+        mine = Left(kin, captured, verdict, state.lessons, idle)
+        self._left[number] = of, [*kept, mine]
+        if idle is None:
+            # The iterator outlives the loader in `for batch in DataLoader(...)`: it gives the session later.
+            state.leave_later = functools.partial(_leave_session, weakref.ref(mine), state)
+
+
+def _leave_session(left: "weakref.ref[Left]", state: LoaderState) -> None:
+    one = left()
+    if one is None or not one.waits:
+        return  # it closes with the loader's state
+    one.idle = state.leave_session(_LONG, _MOST_ARENA_BYTES)
 
 
 def _kin_of(loader: Any) -> tuple[Any, ...] | None:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..admission.reference import Reference
@@ -24,6 +25,7 @@ class LoaderState:
         self.learned = Learned()  # with num_workers=0
         self.reference: Reference | None = None  # of the iter() that is under way
         self.lessons: Lessons | None = None
+        self.leave_later: Callable[[], None] | None = None  # the loader has gone: for its session
         self._taken = math.inf  # when its session was, on time.monotonic()
         self._lasted = math.inf  # s, the last iteration
         self.iterations = 0  # that had lanes
@@ -77,6 +79,8 @@ class LoaderState:
             self.idle[1].close()
         self.idle = (key, session)
         self._lasted = time.monotonic() - self._taken
+        if self.leave_later is not None:
+            self.leave_later()
 
     # From loader to loader (heritage.py).
 

@@ -56,3 +56,5 @@ class Entry(NamedTuple):
     rests: bool = False
     # Of a function that changes its argument in place: whether both do the same, in place of a comparison of results.
     alike: Callable[[], bool] | None = None
+    # Calls that may be the native form's; all others are made as from the caller's own line. None: all may be.
+    takes: Callable[..., bool] | None = None

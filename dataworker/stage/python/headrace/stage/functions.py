@@ -10,7 +10,6 @@ The next function is one more entry in a module that doors.py names. Why so: doc
 
 import functools
 import gc
-import importlib
 import sys
 import threading
 from collections import Counter
@@ -20,9 +19,11 @@ from types import FunctionType
 from typing import Any
 
 from ..native.genuine import is_genuine
+from ..process import own_imports
 from ..process.modules import namespace
 from ..process.output import tell
 from . import ahead_seen, leaves
+from .call_as import call_as
 from .doors import KEPT, NATIVE, Entry, Made
 from .finding import Finding, FoundOut
 from .held_names import HeldNames, Place
@@ -55,6 +56,8 @@ class Replaced:
         self.__module__ = getattr(entry.owner, "__name__", "")
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if self._entry.takes is not None and not self._entry.takes(*args, **named):
+            return call_as(sys._getframe(1), self.real, args, named)
         if self._resting:
             self._resting -= 1
             return self.real(*args, **named)
@@ -351,7 +354,7 @@ def _entries(of: dict[str, str] | None = None) -> dict[int, Replaced]:
             continue
         _met.add(library)
         try:
-            entries = list(importlib.import_module(module, __package__).entries())
+            entries = list(own_imports.module(module, __package__).entries())
         except Exception:
             continue  # without the native part, or with another cv2, everything still runs
         for entry in entries:

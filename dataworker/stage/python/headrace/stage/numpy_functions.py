@@ -1,6 +1,9 @@
 """numpy.random.shuffle of rows, and numpy.sum, all and any along a short last axis, by quicker functions of NumPy's
 own (functions.py). Programs with points, boxes and rows of tables spend much of their time in them.
 
+numpy.sum itself stays in its place: programs compare it by `is` and pickle it. What is replaced is the function that
+it ends in.
+
 The shuffle swaps rows through Python's buffers, 350 ns each. What it draws depends on the number of rows alone. So
 it shuffles their numbers, and the rows are taken once. The sums go along three numbers at a time, 11 ns each. Columns
 are added instead: in the same order, each sum rounded as often.
@@ -10,7 +13,7 @@ Why so: docs/adr/0107-rows-and-tensors.md.
 
 import sys
 from collections.abc import Callable, Iterator
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -33,9 +36,8 @@ def _shuffled(x: Any, shuffle: Callable[[Any], None]) -> bool:
         return False
     if x.dtype.hasobject or not x.flags.writeable or not 0 < x.nbytes <= _MOST_BYTES:
         return False
-    row = x[0]
-    if not row.flags.c_contiguous or x.strides[0] < row.nbytes:
-        return False  # rows may lie in each other
+    if not x.flags.c_contiguous or not x.flags.aligned:
+        return False  # it would be copied after the draw, for which there may be no memory
     rows, order = np.empty(x.shape, x.dtype), np.arange(len(x))
     shuffle(order)
     np.take(x, order, 0, rows, "clip")
@@ -85,16 +87,32 @@ def _sum(a: Any, axis: Any = None) -> Made | None:
     return Made((a.dtype.char, a.shape[1]), made) if lowest == lowest else None
 
 
-def _of_columns(operator: Any) -> Callable[..., Made | None]:
-    def gathered(a: Any, axis: Any = None) -> Made | None:
-        if not _is_long(a, axis) or a.dtype is not _BOOL:
-            return None
-        made = operator(a[:, 0], a[:, 1])
-        for column in range(2, a.shape[1]):
-            operator(made, a[:, column], made)
-        return Made(a.shape[1], made)
+def _gathered(operator: Any, a: Any, axis: Any) -> Made | None:
+    if not _is_long(a, axis) or a.dtype is not _BOOL:
+        return None
+    made = operator(a[:, 0], a[:, 1])
+    for column in range(2, a.shape[1]):
+        operator(made, a[:, column], made)
+    return Made((operator.__name__, a.shape[1]), made)
 
-    return gathered
+
+def _reduced(
+    a: Any, ufunc: Any, _method: Any, axis: Any, dtype: Any, out: Any, **more: Any
+) -> Made | None:
+    """`more`: keepdims, initial and where, if they are given."""
+    if dtype is not None or out is not None:
+        return None
+    if any(value is not np._NoValue for value in more.values()):
+        return None
+    if ufunc is np.add:
+        return _sum(a, axis)
+    return _gathered(ufunc, a, axis) if ufunc is np.logical_and or ufunc is np.logical_or else None
+
+
+def _reduced_to_bool(
+    a: Any, ufunc: Any, method: Any, axis: Any, out: Any, **more: Any
+) -> Made | None:
+    return _reduced(a, ufunc, method, axis, None, out, **more)
 
 
 def _rows(columns: int, dtype: Any) -> Any:
@@ -105,18 +123,26 @@ def _rows(columns: int, dtype: Any) -> Any:
     return values.astype(dtype)
 
 
-def _sum_trials() -> Iterator[tuple[Any, ...]]:
+def _trials() -> Iterator[tuple[Any, ...]]:
     for columns in _COLUMNS:
         for dtype in _FLOATS:
-            yield _rows(columns, dtype), -1
+            yield _rows(columns, dtype), np.add, "sum", -1, None, None
+        yield from ((*one, None, None) for one in _of_bools(columns))
 
 
 def _bool_trials() -> Iterator[tuple[Any, ...]]:
     for columns in _COLUMNS:
-        yield (
-            np.random.Generator(np.random.PCG64(columns)).random((_LEAST_VALUES, columns)) < 0.5,
-            1,
-        )
+        yield from ((*one, None) for one in _of_bools(columns))
+
+
+def _of_bools(columns: int) -> Iterator[tuple[Any, ...]]:
+    random = np.random.Generator(np.random.PCG64(columns))
+    for ufunc, method, share in ((np.logical_and, "all", 0.8), (np.logical_or, "any", 0.2)):
+        yield random.random((_LEAST_VALUES, columns)) < share, ufunc, method, 1
+
+
+def _is_array(x: Any = None, *_args: Any, **_named: Any) -> bool:
+    return type(x) is np.ndarray
 
 
 def _is_global(shuffle: Any) -> bool:
@@ -130,13 +156,24 @@ def _is_global(shuffle: Any) -> bool:
 def entries() -> Iterator[Entry]:
     library = f"NumPy {np.__version__}"
 
-    def entry(name: str, native: Any, trials: Any) -> Entry:
-        own = type(np.concatenate)  # NumPy's dispatchers
-        return Entry(np, name, own, library, native, trials=trials, pictures=False, rests=True)
+    # Of NumPy 2, and of NumPy 1. Any other one has none of these functions.
+    reductions = sys.modules.get("numpy._core.fromnumeric") or sys.modules["numpy.core.fromnumeric"]
 
-    yield entry("sum", _sum, _sum_trials)
-    yield entry("all", _of_columns(np.logical_and), _bool_trials)
-    yield entry("any", _of_columns(np.logical_or), _bool_trials)
+    def entry(name: str, native: Any, trials: Any) -> Entry:
+        return Entry(
+            reductions,
+            name,
+            FunctionType,
+            library,
+            native,
+            trials=trials,
+            pictures=False,
+            rests=True,
+        )
+
+    yield entry("_wrapreduction", _reduced, _trials)
+    if hasattr(reductions, "_wrapreduction_any_all"):
+        yield entry("_wrapreduction_any_all", _reduced_to_bool, _bool_trials)
     # NumPy imports it when it is first asked for.
     if "numpy.random" in sys.modules and _is_global(np.random.shuffle):
         yield Entry(
@@ -148,4 +185,5 @@ def entries() -> Iterator[Entry]:
             pictures=False,
             rests=True,
             alike=_shuffles_alike,
+            takes=_is_array,
         )
