@@ -44,15 +44,17 @@ class BatchMailbox {
     delivered_.clear();
     meter_.Restart();
   }
-  void Put(std::int64_t batch, ReadyBatch ready) {
-    bool wake = false;
+  // Gives the trainer a batch. False: it has it already; `ready` is dropped, and its slot stays the caller's.
+  bool Put(std::int64_t batch, ReadyBatch ready) {
+    bool wake = false, put = false;
     {
       const std::scoped_lock lock(mutex_);
-      buffer_.Put(batch, std::move(ready));
+      put = buffer_.Put(batch, std::move(ready));
       served_ = true;
       wake = waiting_ && buffer_.HasNext();
     }
     if (wake) changed_.notify_one();
+    return put;
   }
   std::optional<ReadyBatch> Withdraw(std::int64_t batch) {
     const std::scoped_lock lock(mutex_);

@@ -83,7 +83,8 @@ void BatchQueue::MakeAgain(WorkerId worker) {
 BatchQueue::Replayed BatchQueue::ReplayLane(std::int32_t lane, const LaneHistory::Lane& history) {
   Replayed replayed;
   for (const LaneHistory::Entry& entry : history.entries) {
-    bool taken = entry.made;
+    // What is neither made nor asked for now was taken, also where no worker could make it.
+    bool taken = true;
     (void)parts_.book.TakeKept(entry.ticket);
     if (parts_.book.Current(entry.ticket) && TakeBack(entry.ticket)) {
       taken = false;

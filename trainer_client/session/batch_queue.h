@@ -53,8 +53,9 @@ class BatchQueue {
   // lanes by other workers go with it: they began with the states that this worker gave.
   void MakeAgain(WorkerId worker);
   struct Replayed {
-    std::vector<std::int64_t> taken;  // tickets of those that the trainer has taken
-    std::int64_t waited = 0;          // that were made, and that it has not taken
+    std::vector<std::int64_t>
+        taken;                // tickets of those that the trainer has taken, made here or not
+    std::int64_t waited = 0;  // that were made, and that it has not taken
   };
   // Queues all of the lane's batches again, from the first one on, with its process as it was then.
   [[nodiscard]] Replayed ReplayLane(std::int32_t lane, const LaneHistory::Lane& history);

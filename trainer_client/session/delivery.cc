@@ -62,7 +62,8 @@ void Delivery::Made(const PlannedBatch& planned, const Bytes& lane_state, const 
     stats.hedged = parts_.dispatcher.hedged();
     stats.rerequested = parts_.dispatcher.rerequested();
   });
-  parts_.mailbox.Put(planned.batch, std::move(ready));
+  const SlotId slot = ready.slot;
+  if (!parts_.mailbox.Put(planned.batch, std::move(ready))) parts_.loans.Return(slot);
 }
 
 void Delivery::Failed(std::int64_t ticket, const PlannedBatch& planned, const Status& why) {
@@ -84,7 +85,7 @@ void Delivery::Failed(std::int64_t ticket, const PlannedBatch& planned, const St
   // Until now some worker was asked for it.
   ready.timeline = parts_.book.TakeTimeline(ticket, parts_.clock.Now());
   ready.timeline.sent = ready.timeline.ready;
-  parts_.mailbox.Put(planned.batch, std::move(ready));
+  (void)parts_.mailbox.Put(planned.batch, std::move(ready));  // it has no slot
 }
 
 void Delivery::AddDrawn(const PlannedBatch& planned, Batch& batch) const {

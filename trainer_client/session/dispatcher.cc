@@ -164,21 +164,25 @@ std::optional<WorkerId> Dispatcher::LaneGoesTo(std::int64_t ticket, const Batch&
   const auto lane = lane_out_.find(batch.lane);
   if (lane == lane_out_.end()) return WorkerId();
   const std::deque<Out>& out = lane->second;
-  if (std::ranges::count(out, ticket, &Out::ticket) > 0) {
-    const bool grown = batch.bytes > IterationOptions::kMostAheadBytes;
-    return grown && out.front().ticket != ticket ? std::nullopt : std::optional(WorkerId());
+  const auto place = std::ranges::find(out, ticket, &Out::ticket);
+  if (std::none_of(out.begin(), place, [](const Out& before) { return !before.done; })) {
+    return WorkerId();
   }
-  const WorkerId worker = Follows(out, batch);
+  // What was refused goes out alone: the worker that has those before it may have no room yet.
+  if (batch.bytes > IterationOptions::kMostAheadBytes || batch.refusals > 0) return std::nullopt;
+  if (place == out.end()) {
+    if (std::ssize(out) >= lane_window_) return std::nullopt;
+    if (latencies_.empty()) return std::nullopt;  // no batch has come: nobody knows their size
+  }
+  const WorkerId worker = HasThem({out.begin(), place});
   return worker.valid() ? std::optional(worker) : std::nullopt;
 }
 
-WorkerId Dispatcher::Follows(const std::deque<Out>& out, const Batch& batch) const {
-  if (std::ssize(out) >= lane_window_ || batch.bytes > IterationOptions::kMostAheadBytes) return {};
-  if (latencies_.empty()) return {};  // no batch has come: nobody knows how large they are
+WorkerId Dispatcher::HasThem(std::ranges::subrange<std::deque<Out>::const_iterator> before) const {
   WorkerId has_them;
-  for (const Out& before : out) {
-    if (before.done) continue;
-    const auto found = batches_.find(before.ticket);
+  for (const Out& each : before) {
+    if (each.done) continue;
+    const auto found = batches_.find(each.ticket);
     if (found == batches_.end() || found->second.live == 0) return {};
     if (has_them.valid() && found->second.last_worker != has_them) return {};
     has_them = found->second.last_worker;
@@ -192,7 +196,11 @@ bool Dispatcher::PutOut(std::int64_t ticket, std::int32_t lane) {
   std::deque<Out>& out = lane_out_[lane];
   const auto place = std::ranges::find(out, ticket, &Out::ticket);
   const bool follows = std::ranges::count(out.begin(), place, false, &Out::done) > 0;
-  if (place == out.end()) out.push_back({.ticket = ticket});
+  if (place == out.end()) {
+    out.push_back({.ticket = ticket});
+  } else {
+    place->done = false;  // it may have been added again
+  }
   return follows;
 }
 

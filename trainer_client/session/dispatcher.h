@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -219,8 +220,9 @@ class Dispatcher {
   };
   // Which worker the lane's order lets the batch go to now; invalid: any; nullopt: none.
   [[nodiscard]] std::optional<WorkerId> LaneGoesTo(std::int64_t ticket, const Batch& batch) const;
-  // The worker that has the lane's batches, if this one may follow them now; invalid: it may not.
-  [[nodiscard]] WorkerId Follows(const std::deque<Out>& out, const Batch& batch) const;
+  // The ready worker that has all of these that are not done; invalid: there is none.
+  [[nodiscard]] WorkerId HasThem(
+      std::ranges::subrange<std::deque<Out>::const_iterator> before) const;
   // Notes that the lane's batch goes out. Returns whether one before it is not done.
   bool PutOut(std::int64_t ticket, std::int32_t lane);
   void TakeIn(std::int64_t ticket, std::int32_t lane);

@@ -1,5 +1,11 @@
 // Who is asked for a batch beside the worker that has it, by what making it twice does.
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
 
 #include "base/test_time.h"
 #include "gtest/gtest.h"
@@ -122,6 +128,150 @@ TEST_F(DispatcherMaking, WhatIsLostGoesOutAgainInOrderBeforeAnythingElseOfItsLan
   EXPECT_EQ(again[0].ticket, 0);
   EXPECT_EQ(dispatcher.OnAnswer(kB, again[0].attempt, Answer::kRefused, 0, At(3)), Verdict::kRetry);
   EXPECT_EQ(dispatcher.Poll(At(3)).at(0).ticket, 0) << "nothing passes it";
+}
+
+// The lane reads the sockets of all its workers. What two of them have, it may make in any order.
+TEST_F(DispatcherMaking, WhatIsLostGoesTogetherToOneOfTheOthers) {
+  Dispatcher dispatcher({.lanes_in_order = true, .resend_elsewhere = false});
+  dispatcher.SetLaneWindow(3);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  KnowSizes(dispatcher);
+  for (int i = 0; i < 4; ++i) dispatcher.Add(i, 100, {}, 0);
+  ASSERT_EQ(dispatcher.Poll(At(0)).size(), 3U);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  dispatcher.SetWorker(kC, WorkerState::kReady);
+  dispatcher.SetWorker(kA, WorkerState::kSuspected);
+  const auto again = dispatcher.Poll(At(1));
+  ASSERT_EQ(again.size(), 3U);
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    EXPECT_EQ(again[i].ticket, static_cast<std::int64_t>(i));
+    EXPECT_EQ(again[i].worker, again[0].worker);
+    EXPECT_EQ(again[i].ahead, i > 0);
+  }
+  // And once more, where the first of them has come.
+  EXPECT_EQ(dispatcher.OnAnswer(again[0].worker, again[0].attempt, Answer::kMade, 0, At(2)),
+            Verdict::kTake);
+  EXPECT_EQ(dispatcher.Poll(At(2)).at(0).ticket, 3);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.SetWorker(again[0].worker, WorkerState::kGone);
+  const auto third = dispatcher.Poll(At(3));
+  ASSERT_EQ(third.size(), 3U);
+  for (std::size_t i = 0; i < third.size(); ++i) {
+    EXPECT_EQ(third[i].ticket, static_cast<std::int64_t>(i) + 1);
+    EXPECT_EQ(third[i].worker, third[0].worker);
+  }
+}
+
+TEST_F(DispatcherMaking, WhatFoundNoSlotFollowsTheBatchesBeforeIt) {
+  Dispatcher dispatcher({.lanes_in_order = true, .resend_elsewhere = false});
+  dispatcher.SetLaneWindow(3);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  KnowSizes(dispatcher);
+  for (int i = 0; i < 3; ++i) dispatcher.Add(i, 100, {}, 0);
+  const auto first = dispatcher.Poll(At(0));
+  ASSERT_EQ(first.size(), 3U);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  dispatcher.Unsent(first[1].attempt);
+  dispatcher.Unsent(first[2].attempt);
+  const auto rest = dispatcher.Poll(At(1));
+  ASSERT_EQ(rest.size(), 2U);
+  for (const auto& send : rest) EXPECT_EQ(send.worker, kA) << "where the first one is";
+  // A worker that drains gets none of them, and the first one is still there.
+  dispatcher.Unsent(rest[0].attempt);
+  dispatcher.Unsent(rest[1].attempt);
+  dispatcher.SetWorker(kA, WorkerState::kDraining);
+  EXPECT_TRUE(dispatcher.Poll(At(2)).empty());
+  EXPECT_EQ(dispatcher.OnAnswer(kA, first[0].attempt, Answer::kMade, 0, At(3)), Verdict::kTake);
+  const auto moved = dispatcher.Poll(At(3));
+  ASSERT_EQ(moved.size(), 2U);
+  for (const auto& send : moved) EXPECT_EQ(send.worker, kB);
+}
+
+TEST_F(DispatcherMaking, WhatIsRefusedWaitsForTheBatchesBeforeIt) {
+  Dispatcher dispatcher({.lanes_in_order = true, .resend_elsewhere = false});
+  dispatcher.SetLaneWindow(3);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  KnowSizes(dispatcher);
+  for (int i = 0; i < 3; ++i) dispatcher.Add(i, 100, {}, 0);
+  const auto first = dispatcher.Poll(At(0));
+  ASSERT_EQ(first.size(), 3U);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_EQ(dispatcher.OnAnswer(kA, first[i].attempt, Answer::kRefused, 0, At(1)),
+              Verdict::kRetry);
+  }
+  EXPECT_TRUE(dispatcher.Poll(At(1)).empty()) << "it would be refused until it counts as failed";
+  EXPECT_EQ(dispatcher.OnAnswer(kA, first[0].attempt, Answer::kMade, 0, At(2)), Verdict::kTake);
+  const auto next = dispatcher.Poll(At(2));
+  ASSERT_EQ(next.size(), 1U) << "one by one";
+  EXPECT_EQ(next[0].ticket, 1);
+  EXPECT_EQ(next[0].worker, kB);
+}
+
+// Workers come and go, slots are missing, answers are lost and refused: nothing of a lane is asked of
+// a worker before that worker was asked for all earlier ones that have not come.
+TEST_F(DispatcherMaking, NoWorkerIsAskedForABatchWithoutThoseBeforeIt) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const auto any = [&](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
+  for (int round = 0; round < 200; ++round) {
+    Dispatcher dispatcher(
+        {.lanes_in_order = true, .resend_elsewhere = false, .most_refusals = 1'000'000});
+    dispatcher.SetLaneWindow(1 + any(4));
+    dispatcher.SetWorker(kA, WorkerState::kReady);
+    KnowSizes(dispatcher);
+    for (int i = 0; i < 12; ++i) dispatcher.Add(i, 100, {}, i % 2);
+    struct Sent {
+      std::int64_t ticket;
+      WorkerId worker;
+    };
+    std::map<std::uint32_t, Sent> sent;  // without an answer
+    std::set<std::int64_t> done;
+    for (int step = 0; step < 400 && done.size() < 12; ++step) {
+      bool starved = false;
+      for (const auto& send : dispatcher.Poll(At(step))) {
+        starved = starved || any(4) == 0;
+        if (starved) {
+          dispatcher.Unsent(send.attempt);
+          continue;
+        }
+        for (std::int64_t before = send.ticket % 2; before < send.ticket; before += 2) {
+          if (done.contains(before)) continue;
+          EXPECT_TRUE(std::ranges::any_of(sent,
+                                          [&](const auto& each) {
+                                            return each.second.ticket == before &&
+                                                   each.second.worker == send.worker;
+                                          }))
+              << send.ticket << " without " << before;
+        }
+        sent[send.attempt] = {send.ticket, send.worker};
+      }
+      const WorkerId worker(1 + any(3));
+      switch (any(6)) {
+        case 0:
+          dispatcher.SetWorker(worker, WorkerState::kSuspected);
+          break;
+        case 1:
+          dispatcher.SetWorker(worker, WorkerState::kGone);
+          std::erase_if(sent, [&](const auto& each) { return each.second.worker == worker; });
+          break;
+        case 2:
+          dispatcher.SetWorker(worker, WorkerState::kReady);
+          break;
+        default:
+          if (sent.empty()) break;
+          const auto at = std::next(sent.begin(), any(static_cast<int>(sent.size())));
+          const Answer answer = any(4) == 0 ? Answer::kRefused : Answer::kMade;
+          const Verdict verdict =
+              dispatcher.OnAnswer(at->second.worker, at->first, answer, 0, At(step));
+          if (verdict == Verdict::kTake) done.insert(at->second.ticket);
+          sent.erase(at);
+      }
+    }
+  }
 }
 
 TEST_F(DispatcherMaking, LargeBatchesOfALaneGoOutOneByOne) {

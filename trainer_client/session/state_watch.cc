@@ -36,7 +36,8 @@ void StateWatch::Made(WorkerId worker, std::int64_t ticket, const wire::BatchDon
   const auto hash = [&] { return judges_ ? HashOf(done, memory) : 0; };
   if (const LaneHistory::Entry* entry = history_.entry(planned->lane, ticket);
       entry != nullptr && replaying_.contains(ticket)) {
-    if (!entry->right && entry->hash != hash()) Differs(ticket);
+    // One that no worker could make before was made by the trainer.
+    if (entry->made && !entry->right && entry->hash != hash()) Differs(ticket);
   }
   history_.Made(planned->lane, ticket, parts_.workers.Serves(worker), hash);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer_client/session/delivery.h"
 #include "trainer_client/session/session_parts_fixture.h"
 
 namespace headrace::client {
@@ -155,6 +156,143 @@ TEST_F(NotElsewhereTest, WhatWaitsIsMadeAgainAndWhatWasTakenIsMadeForTheLaneAlon
   ASSERT_TRUE(next.batch);
   EXPECT_EQ(next.batch->batch.batch, BatchBook::BatchOf(waits));
   EXPECT_FALSE(Next().change) << "nothing is told of it";
+}
+
+// Three batches of the lane are out. What the life before answers late is of no use to the next one.
+TEST_F(NotElsewhereTest, WhatIsOutIsAskedForAgainInOrderAndLateAnswersAreDropped) {
+  using Answer = Dispatcher::Answer;
+  using Verdict = Dispatcher::Verdict;
+  constexpr WorkerId kOther(3);
+  dispatcher_.SetLaneWindow(3);
+  dispatcher_.SetWorker(kUnlinked, Dispatcher::WorkerState::kReady);
+  watch_->Begin(true);
+  std::vector<std::int64_t> tickets;
+  for (int i = 0; i < 6; ++i) {
+    tickets.push_back(book_.Ticket(planner_.Submit({10})));
+    EXPECT_EQ(queue_.TakePlanned({}, {}), tickets.back());
+    watch_->Planned(tickets.back());
+  }
+  const auto ask = [&] {
+    std::vector<Dispatcher::Send> sends = dispatcher_.Poll({});
+    for (const auto& send : sends) watch_->Asked(send.worker, send.ticket);
+    return sends;
+  };
+  const auto answer = [&](const Dispatcher::Send& send) {
+    return dispatcher_.OnAnswer(send.worker, send.attempt, Answer::kMade, 0, {});
+  };
+  const auto make = [&](const Dispatcher::Send& send, int content) {
+    EXPECT_EQ(answer(send), Verdict::kTake);
+    Make(send.ticket, content);
+    if (watch_->Replayed(send.ticket)) {
+      (void)book_.Done(send.ticket);
+    } else {
+      Put(send.ticket);
+    }
+  };
+  // The trainer has the first batch; the second one waits; three are out.
+  make(ask().at(0), 1);
+  EXPECT_TRUE(Next().batch);
+  const auto old = ask();
+  ASSERT_EQ(old.size(), 3U);
+  make(old[0], 2);
+  const auto last = ask();
+  ASSERT_EQ(last.size(), 1U);
+  dispatcher_.SetWorker(kOther, Dispatcher::WorkerState::kReady);
+
+  const std::vector<std::int32_t> lanes{0};
+  EXPECT_EQ(watch_->MakeAgain(lanes).value(), 1);
+  EXPECT_EQ(answer(old[1]), Verdict::kDrop) << "before anything is asked for again";
+  auto again = ask();
+  ASSERT_EQ(again.size(), 3U);
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    EXPECT_EQ(again[i].ticket, tickets[i]);
+    EXPECT_EQ(again[i].worker, again[0].worker);
+  }
+  EXPECT_EQ(answer(old[2]), Verdict::kDrop);
+  EXPECT_TRUE(ask().empty()) << "it was asked for in the life before";
+  make(again[0], 3);
+  EXPECT_FALSE(Next().batch) << "it was taken";
+  EXPECT_EQ(answer(last[0]), Verdict::kDrop);
+  for (std::size_t i = 3; i < tickets.size(); ++i) {
+    const auto next = ask();
+    ASSERT_EQ(next.size(), 1U);
+    EXPECT_EQ(next[0].ticket, tickets[i]);
+    EXPECT_EQ(next[0].worker, again[0].worker);
+    again.push_back(next[0]);
+    make(again[i - 2], 4);
+  }
+  make(again[4], 4);
+  make(again[5], 4);
+  for (std::size_t i = 1; i < tickets.size(); ++i) {
+    const BatchMailbox::Taken next = Next();
+    ASSERT_TRUE(next.batch) << i;
+    EXPECT_EQ(next.batch->batch.batch, BatchBook::BatchOf(tickets[i]));
+  }
+  EXPECT_FALSE(Next().batch) << "each comes once";
+}
+
+// No worker could make it, so the trainer made it itself.
+TEST_F(NotElsewhereTest, WhatFailedAndWasTakenIsMadeForTheLaneAlone) {
+  watch_->Begin(true);
+  const std::int64_t ticket = book_.Ticket(planner_.Submit({10}));
+  EXPECT_EQ(queue_.TakePlanned({}, {}), ticket);
+  watch_->Planned(ticket);
+  watch_->Failed(ticket);
+  Put(ticket);
+  EXPECT_TRUE(Next().batch);
+  const std::int64_t waits = MakeOnly(2);
+  const std::vector<std::int32_t> lanes{0};
+  EXPECT_EQ(watch_->MakeAgain(lanes).value(), 1);
+  EXPECT_FALSE(watch_->Replayed(waits));
+  EXPECT_TRUE(watch_->Replayed(ticket)) << "it would be given twice";
+}
+
+TEST_F(StateWatchTest, WhatFailedAndWasTakenIsComparedWithNothing) {
+  const std::int64_t wrong = MakeAndTake(1);
+  const std::int64_t ticket = book_.Ticket(planner_.Submit({10}));
+  EXPECT_EQ(queue_.TakePlanned({}, {}), ticket);
+  watch_->Planned(ticket);
+  Put(ticket);
+  EXPECT_TRUE(Next().batch);
+  watch_->OnStateChange(kUnlinked, "a counter");
+  EXPECT_FALSE(Next().change->judged);
+  EXPECT_EQ(watch_->Undecided(), 2);
+  Make(wrong, 2);
+  EXPECT_TRUE(watch_->Replayed(wrong));
+  Make(ticket, 3);
+  EXPECT_TRUE(watch_->Replayed(ticket));
+  const std::optional<StateChange> judged = Next().change;
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(judged->differing.consumed, 1U);
+}
+
+// Whatever comes to the trainer once more keeps no memory.
+TEST_F(NotElsewhereTest, ABatchThatWasTakenGivesItsSlotBack) {
+  const std::int64_t ticket = MakeAndTake(1);
+  Delivery delivery({.plan = context_.plan,
+                     .book = book_,
+                     .planner = planner_,
+                     .dispatcher = dispatcher_,
+                     .mailbox = mailbox_,
+                     .sizes = sizes_,
+                     .loans = loans_,
+                     .clock = clock_});
+  const std::optional<Slot> slot = loans_.Acquire(4096, false, false);
+  ASSERT_TRUE(slot);
+  EXPECT_EQ(arena_->counts().lent, 1);
+  wire::BatchDone done;
+  done.pickle = {std::byte{1}};
+  done.buffer_offsets = {0};
+  done.buffer_sizes = {64};
+  done.used_bytes = 64;
+  PlannedBatch planned;
+  planned.batch = BatchBook::BatchOf(ticket);
+  planned.keys = {10};
+  delivery.Made(planned, {}, {.slot = *slot, .worker = kUnlinked, .ticket = ticket, .arena = true},
+                {}, std::move(done));
+  EXPECT_FALSE(Next().batch);
+  EXPECT_EQ(arena_->counts().lent, 0);
+  EXPECT_EQ(arena_->counts().ready, 0);
 }
 
 TEST_F(NotElsewhereTest, WithoutDoubtsNothingIsRememberedAndNothingMadeAgain) {
