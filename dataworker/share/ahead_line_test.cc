@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -95,6 +96,29 @@ TEST(AheadLine, IsBounded) {
   EXPECT_EQ(line.size(), 56U);
   line.Add({199, "late"});
   EXPECT_EQ(line.size(), 56U);
+}
+
+// What a lane says may be any number.
+TEST(AheadLine, NumbersThatNoSampleHasAreDropped) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t at : {kLeast, std::int64_t{0}, std::int64_t{100}, kMost - 1, kMost}) {
+    SCOPED_TRACE(at);
+    AheadLine line;
+    line.At(at);
+    for (const std::int64_t far : {std::int64_t{0}, std::int64_t{1}, std::int64_t{16}}) {
+      line.Add({kLeast + far, "least"});
+      line.Add({kMost - far, "most"});
+    }
+    line.Add({-1, "negative"});
+    line.Add({line.at() + AheadLine::kFurthest + 1, "far"});
+    EXPECT_FALSE(line.Take());
+    line.Add({line.at() + AheadLine::kFurthest, "last"});
+    const auto taken = line.Take();
+    ASSERT_TRUE(taken);
+    EXPECT_EQ(taken->path, "last");
+    EXPECT_FALSE(line.Take());
+  }
 }
 
 std::shared_ptr<PictureRing> Ring(const std::shared_ptr<WorkerMemory>& memory) {

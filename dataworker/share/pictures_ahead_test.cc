@@ -2,8 +2,11 @@
 #include "dataworker/share/pictures_ahead.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <latch>
@@ -11,6 +14,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "dataworker/share/pictures_from_disk.h"
@@ -136,7 +140,8 @@ TEST_F(PicturesAheadTest, TellsEachPictureOnceAndWhereItIs) {
   ASSERT_GT(::pread(told->memory.get(), seen.data(), seen.size(), 0), 0);
   for (const PicturesAhead::Row& row : rows) {
     EXPECT_THAT(std::vector(row.begin() + 1, row.begin() + 6), ElementsAre(1, 2, 3, 4, 5));
-    EXPECT_THAT(std::vector(row.begin() + 7, row.end()), ElementsAre(1, 1, 1, 7));
+    EXPECT_THAT(std::vector(row.begin() + 7, row.end()),
+                ElementsAre(1, 1, 1, 7, static_cast<int>(As::kBgr)));
     ASSERT_LT(row[6], seen.size());
     EXPECT_EQ(seen[row[6]], static_cast<char>(As::kBgr));
   }
@@ -195,10 +200,161 @@ TEST_F(PicturesAheadTest, OnlySoManyLanesAndSoMuchMemory) {
   EXPECT_TRUE(Ask({.lane = 1}).ok());
   EXPECT_EQ(Ask({.lane = 2}).status().code(), Code::kResourceExhausted);
   Make(1, 64 * PictureRing::kBytes);
-  for (std::uint64_t lane = 0; lane < PicturesAhead::kMostLanes; ++lane) {
+  Idle(1);
+  for (std::uint64_t lane = 1; lane < PicturesAhead::kMostLanes; ++lane) {
     EXPECT_TRUE(Ask({.lane = lane}).ok());
   }
   EXPECT_EQ(Ask({.lane = 1000}).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(memory_->used(), PicturesAhead::kMostLanes * PictureRing::kBytes);
+}
+
+TEST_F(PicturesAheadTest, WhoIsSilentGivesItsMemoryAndItsPlaceBack) {
+  Make(1, 64 * PictureRing::kBytes);
+  Idle(1);
+  for (std::uint64_t lane = 1; lane < PicturesAhead::kMostLanes; ++lane) {
+    EXPECT_TRUE(Ask({.lane = lane, .wants_memory = true})->memory.valid());
+  }
+  now_ += PicturesAhead::kKeeps - std::chrono::seconds(1);
+  EXPECT_TRUE(Ask({.lane = 1}).ok());
+  ahead_->GiveBack();
+  EXPECT_EQ(memory_->used(), PicturesAhead::kMostLanes * PictureRing::kBytes);
+  EXPECT_EQ(Ask({.lane = 1000}).status().code(), Code::kResourceExhausted);
+  now_ += std::chrono::seconds(1);
+  EXPECT_TRUE(Ask({.lane = 1000}).ok());
+  EXPECT_EQ(memory_->used(), PictureRing::kBytes) << "lane 1 has asked";
+  now_ += PicturesAhead::kKeeps;
+  ahead_->GiveBack();
+  EXPECT_EQ(memory_->used(), 0U);
+  // Whoever asks again gets other memory, though it believes that it has some.
+  Idle(1);
+  EXPECT_TRUE(Ask({.lane = 1}).value().memory.valid());
+  EXPECT_FALSE(Ask({.lane = 1}).value().memory.valid());
+}
+
+TEST_F(PicturesAheadTest, ASilentLaneKeepsItsMemoryWhileAPictureIsMade) {
+  Make();
+  Idle(1);
+  ahead_->Forget(kPicturesOne);
+  gate_ = std::make_unique<std::latch>(1);
+  ASSERT_TRUE(Ask({.wanted = Samples(8, 9)}).ok());
+  while (making_ < 1) std::this_thread::yield();
+  now_ += PicturesAhead::kKeeps;
+  ahead_->GiveBack();
+  EXPECT_EQ(memory_->used(), PictureRing::kBytes);
+  gate_->count_down();
+  while (memory_->used() > 0) {
+    ahead_->GiveBack();
+    std::this_thread::yield();
+  }
+}
+
+TEST_F(PicturesAheadTest, LanesWithoutMemoryKeepNobodyOut) {
+  Make(1, PictureRing::kBytes);
+  Idle(1);  // lane 99 has all memory
+  for (std::uint64_t lane = 0; lane < 3 * PicturesAhead::kMostLanes; ++lane) {
+    EXPECT_EQ(Ask({.lane = lane}, kPicturesTwo).status().code(), Code::kResourceExhausted);
+  }
+  ahead_->Forget(kPicturesOne);
+  EXPECT_TRUE(Ask({.lane = 1000}, kPicturesTwo).value().memory.valid());
+  // Where no core idles, lanes have none either.
+  Make();
+  for (std::uint64_t lane = 0; lane < 3 * PicturesAhead::kMostLanes; ++lane) {
+    EXPECT_TRUE(Ask({.lane = lane}).ok()) << lane;
+  }
+}
+
+TEST_F(PicturesAheadTest, WhatAProcessWasGivenIsNotWrittenForAnother) {
+  Make();
+  Idle(1);
+  const auto one = Ask({.wants_memory = true, .wanted = Samples(8, 9)});
+  ASSERT_TRUE(one.ok() && one->memory.valid());
+  EXPECT_EQ(Numbers(1).size(), 1U);  // its row may still be read
+  const auto two = Ask({.as = As::kBgr, .wants_memory = true, .wanted = Samples(8, 9)});
+  ASSERT_TRUE(two.ok() && two->memory.valid());
+  while (Ask({.as = As::kBgr})->rows.empty()) std::this_thread::yield();
+  const auto first_byte = [](const PicturesAhead::Told& told) {
+    char byte = 0;
+    EXPECT_EQ(::pread(told.memory.get(), &byte, 1, 0), 1);
+    return byte;
+  };
+  EXPECT_EQ(first_byte(*one), static_cast<char>(As::kPil));
+  EXPECT_EQ(first_byte(*two), static_cast<char>(As::kBgr));
+}
+
+// One that is there, one that is wanted, one under way: none of them comes.
+TEST_F(PicturesAheadTest, WhatWasDecodedInAnotherWayDoesNotCome) {
+  Make();
+  Idle(1);
+  bytes_ = PicturesAhead::kMostPixelBytes;
+  constexpr int kFit = PictureRing::kBytes / PicturesAhead::kMostPixelBytes;
+  ASSERT_TRUE(Ask({.as = As::kRgb, .wanted = Samples(8, 9)}).ok());
+  while (decodes_ < 1) std::this_thread::yield();
+  gate_ = std::make_unique<std::latch>(1);
+  ASSERT_TRUE(Ask({.as = As::kRgb, .wanted = Samples(100, 120)}).ok());
+  while (making_ < 2) std::this_thread::yield();
+  auto told = Ask({.as = As::kBgr});
+  ASSERT_TRUE(told.ok());
+  EXPECT_THAT(told->rows, IsEmpty());
+  ASSERT_TRUE(Ask({.as = As::kBgr, .wanted = Samples(16, 16 + kFit)}).ok());
+  gate_->count_down();
+  std::set<std::uint64_t> numbers;
+  while (numbers.size() < kFit) {  // all of its memory is there for them
+    told = Ask({.as = As::kBgr});
+    for (const PicturesAhead::Row& row : told->rows) {
+      EXPECT_EQ(row[11], static_cast<std::uint64_t>(As::kBgr));
+      EXPECT_TRUE(row[0] >= 16 && row[0] < 16 + kFit) << row[0];
+      numbers.insert(row[0]);
+    }
+    std::this_thread::yield();
+  }
+}
+
+// The kernel does not let an ordinary user's thread out of idle priority. The reactor takes the lock, too, so who has
+// it must not be there. Who has it asks for the time.
+TEST(PicturesAheadDeathTest, NobodyHasTheLockAtIdlePriorityAsAnOrdinaryUser) {
+  const auto child = [] {
+    const rlimit none{0, 0};
+    constexpr uid_t kNobody = 65534;
+    if (::setrlimit(RLIMIT_NICE, &none) != 0) return 2;
+    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) return 2;
+    std::atomic<int> idle_times = 0, idle_decodes = 0;
+    std::atomic<std::int64_t> now_ms = 5000;
+    double idle_seconds = 0;
+    const auto is_idle = [] { return ::sched_getscheduler(0) == SCHED_IDLE ? 1 : 0; };
+    const auto ahead = std::make_shared<PicturesAhead>(PicturesAhead::Parts{
+        .threads = 2,
+        .memory = WorkerMemory::Make(PictureRing::kBytes),
+        .decoder =
+            [&](const std::string&, As, const PicturesAhead::Room& room) {
+              idle_decodes += is_idle();
+              const bool has_room = room(1).has_value();
+              return Decoded{.what = has_room ? Decoded::What::kDone : Decoded::What::kNoRoom};
+            },
+        .now =
+            [&] {
+              idle_times += is_idle();
+              return SteadyTime(std::chrono::milliseconds(now_ms));
+            },
+        .use = [&] { return ProcessorUse{.idle_seconds = idle_seconds += 0.4}; }});
+    for (int i = 0; i < 2; ++i) {
+      now_ms += 200;
+      if (!ahead->Ask(kPicturesOne, {}).ok()) return 3;
+    }
+    std::size_t rows = 0;
+    PicturesAhead::Question question;
+    for (std::int64_t i = 8; i < 16; ++i) question.wanted.push_back({i, "x"});
+    while (rows < 8) {
+      const auto told = ahead->Ask(kPicturesOne, std::exchange(question, {}));
+      if (!told.ok()) return 4;
+      rows += told->rows.size();
+      std::this_thread::yield();
+    }
+    ahead->Stop();
+    if (idle_times != 0) return 5;
+    return idle_decodes == 8 ? 0 : 6;
+  };
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(::_exit(child()), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(PicturesAheadTest, AnotherProcessOfTheLaneBeginsAnew) {
