@@ -80,10 +80,13 @@ class PicturesAheadTest : public ::testing::Test {
   }
   Decoded Decode(const std::string& path, As as, const PicturesAhead::Room& room) {
     ++making_;
-    if (gate_) gate_->wait();
+    const bool waits = gated_.empty() || path == gated_;
+    if (gate_ && waits) gate_->wait();
     ++decodes_;
     const auto out = room(bytes_);
     if (!out) return {.what = Decoded::What::kNoRoom};
+    ++placed_;
+    if (late_gate_ && waits) late_gate_->wait();
     (*out)[0] = static_cast<std::byte>(as);
     return {.what = path == "13" ? Decoded::What::kNone : Decoded::What::kDone,
             .file = {1, 2, 3, 4, 5},
@@ -95,8 +98,9 @@ class PicturesAheadTest : public ::testing::Test {
   SteadyTime now_{std::chrono::seconds(5)};
   std::optional<ProcessorUse> use_ = ProcessorUse{};
   std::size_t bytes_ = 1;
-  std::atomic<int> decodes_ = 0, making_ = 0;
-  std::unique_ptr<std::latch> gate_;
+  std::atomic<int> decodes_ = 0, making_ = 0, placed_ = 0;
+  std::unique_ptr<std::latch> gate_, late_gate_;  // before and after a picture has its room
+  std::string gated_;                             // the path for which they are; empty: all
   std::shared_ptr<WorkerMemory> memory_;
   std::shared_ptr<PicturesAhead> ahead_;
 };
@@ -242,10 +246,12 @@ TEST_F(PicturesAheadTest, ASilentLaneKeepsItsMemoryWhileAPictureIsMade) {
   ahead_->GiveBack();
   EXPECT_EQ(memory_->used(), PictureRing::kBytes);
   gate_->count_down();
-  while (memory_->used() > 0) {
-    ahead_->GiveBack();
+  std::vector<PicturesAhead::Row> rows;
+  while (rows.empty() && memory_->used() > 0) {
+    rows = Ask({}).value().rows;
     std::this_thread::yield();
   }
+  EXPECT_EQ(rows.size(), 1U);
 }
 
 TEST_F(PicturesAheadTest, LanesWithoutMemoryKeepNobodyOut) {
@@ -281,31 +287,40 @@ TEST_F(PicturesAheadTest, WhatAProcessWasGivenIsNotWrittenForAnother) {
   EXPECT_EQ(first_byte(*two), static_cast<char>(As::kBgr));
 }
 
-// One that is there, one that is wanted, one under way: none of them comes.
+// Pictures that are there, wanted, or under way, before or after they have room: none of them comes.
 TEST_F(PicturesAheadTest, WhatWasDecodedInAnotherWayDoesNotCome) {
-  Make();
-  Idle(1);
-  bytes_ = PicturesAhead::kMostPixelBytes;
   constexpr int kFit = PictureRing::kBytes / PicturesAhead::kMostPixelBytes;
-  ASSERT_TRUE(Ask({.as = As::kRgb, .wanted = Samples(8, 9)}).ok());
-  while (decodes_ < 1) std::this_thread::yield();
-  gate_ = std::make_unique<std::latch>(1);
-  ASSERT_TRUE(Ask({.as = As::kRgb, .wanted = Samples(100, 120)}).ok());
-  while (making_ < 2) std::this_thread::yield();
-  auto told = Ask({.as = As::kBgr});
-  ASSERT_TRUE(told.ok());
-  EXPECT_THAT(told->rows, IsEmpty());
-  ASSERT_TRUE(Ask({.as = As::kBgr, .wanted = Samples(16, 16 + kFit)}).ok());
-  gate_->count_down();
-  std::set<std::uint64_t> numbers;
-  while (numbers.size() < kFit) {  // all of its memory is there for them
-    told = Ask({.as = As::kBgr});
-    for (const PicturesAhead::Row& row : told->rows) {
-      EXPECT_EQ(row[11], static_cast<std::uint64_t>(As::kBgr));
-      EXPECT_TRUE(row[0] >= 16 && row[0] < 16 + kFit) << row[0];
-      numbers.insert(row[0]);
+  for (const bool has_room : {false, true}) {
+    SCOPED_TRACE(has_room);
+    making_ = placed_ = 0;
+    bytes_ = PicturesAhead::kMostPixelBytes;
+    gated_ = "100";
+    std::unique_ptr<std::latch>& gate = has_room ? late_gate_ : gate_;
+    gate = std::make_unique<std::latch>(1);
+    Make();
+    Idle(1);
+    std::vector<AheadLine::Wanted> wanted = Samples(120, 124);
+    wanted.push_back({8, "8"});  // the first
+    wanted.push_back({100, "100"});
+    ASSERT_TRUE(Ask({.as = As::kRgb, .wanted = std::move(wanted)}).ok());
+    const std::atomic<int>& under_way = has_room ? placed_ : making_;
+    while (under_way < 2) std::this_thread::yield();
+    auto told = Ask({.as = As::kBgr, .wanted = Samples(16, 16 + kFit)});
+    gate->count_down();
+    ASSERT_TRUE(told.ok());
+    ASSERT_THAT(told->rows, IsEmpty());
+    std::set<std::uint64_t> numbers;
+    while (numbers.size() < kFit) {  // all of the lane's memory is there for them
+      told = Ask({.as = As::kBgr});
+      for (const PicturesAhead::Row& row : told->rows) {
+        ASSERT_EQ(row[11], static_cast<std::uint64_t>(As::kBgr));
+        ASSERT_TRUE(row[0] >= 16 && row[0] < 16 + kFit) << row[0];
+        numbers.insert(row[0]);
+      }
+      std::this_thread::yield();
     }
-    std::this_thread::yield();
+    ahead_->Stop();
+    gate = nullptr;
   }
 }
 
