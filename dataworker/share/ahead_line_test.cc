@@ -47,7 +47,7 @@ TEST(AheadLine, LaneAndThreadShareTheWork) {
     std::uniform_real_distribution<double> spread(0.5, 1.5);
     AheadLine line;
     std::set<std::int64_t> ready, taken;
-    std::int64_t said = 0, told = 0, by_lane = 0, twice = 0;
+    std::int64_t said = 0, told = 0, twice = 0;
     double lane_at = 0, thread_at = 0;
     std::optional<std::int64_t> making;
     const auto thread_until = [&](double until) {
@@ -74,7 +74,6 @@ TEST(AheadLine, LaneAndThreadShareTheWork) {
       }
       lane_at += rest;
       if (heard.contains(at)) continue;
-      ++by_lane;
       twice += taken.contains(at) ? 1 : 0;
       lane_at += decode * spread(random);
     }

@@ -2,13 +2,9 @@
 #include "dataworker/share/pictures_ahead.h"
 
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
-#include <fstream>
 #include <latch>
 #include <random>
 #include <set>
@@ -17,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "dataworker/share/pictures_from_disk.h"
 #include "dataworker/stage/object_ask.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -324,54 +319,6 @@ TEST_F(PicturesAheadTest, WhatWasDecodedInAnotherWayDoesNotCome) {
   }
 }
 
-// The kernel does not let an ordinary user's thread out of idle priority. The reactor takes the lock, too, so who has
-// it must not be there. Who has it asks for the time.
-TEST(PicturesAheadDeathTest, NobodyHasTheLockAtIdlePriorityAsAnOrdinaryUser) {
-  const auto child = [] {
-    const rlimit none{0, 0};
-    constexpr uid_t kNobody = 65534;
-    if (::setrlimit(RLIMIT_NICE, &none) != 0) return 2;
-    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) return 2;
-    std::atomic<int> idle_times = 0, idle_decodes = 0;
-    std::atomic<std::int64_t> now_ms = 5000;
-    double idle_seconds = 0;
-    const auto is_idle = [] { return ::sched_getscheduler(0) == SCHED_IDLE ? 1 : 0; };
-    const auto ahead = std::make_shared<PicturesAhead>(PicturesAhead::Parts{
-        .threads = 2,
-        .memory = WorkerMemory::Make(PictureRing::kBytes),
-        .decoder =
-            [&](const std::string&, As, const PicturesAhead::Room& room) {
-              idle_decodes += is_idle();
-              const bool has_room = room(1).has_value();
-              return Decoded{.what = has_room ? Decoded::What::kDone : Decoded::What::kNoRoom};
-            },
-        .now =
-            [&] {
-              idle_times += is_idle();
-              return SteadyTime(std::chrono::milliseconds(now_ms));
-            },
-        .use = [&] { return ProcessorUse{.idle_seconds = idle_seconds += 0.4}; }});
-    for (int i = 0; i < 2; ++i) {
-      now_ms += 200;
-      if (!ahead->Ask(kPicturesOne, {}).ok()) return 3;
-    }
-    std::size_t rows = 0;
-    PicturesAhead::Question question;
-    for (std::int64_t i = 8; i < 16; ++i) question.wanted.push_back({i, "x"});
-    while (rows < 8) {
-      const auto told = ahead->Ask(kPicturesOne, std::exchange(question, {}));
-      if (!told.ok()) return 4;
-      rows += told->rows.size();
-      std::this_thread::yield();
-    }
-    ahead->Stop();
-    if (idle_times != 0) return 5;
-    return idle_decodes == 8 ? 0 : 6;
-  };
-  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(::_exit(child()), ::testing::ExitedWithCode(0), "");
-}
-
 TEST_F(PicturesAheadTest, AnotherProcessOfTheLaneBeginsAnew) {
   Make();
   Idle(1);
@@ -403,22 +350,6 @@ TEST_F(PicturesAheadTest, LanesTakeTurns) {
   ahead_->Stop();
   EXPECT_GE(one->rows.size(), 1U);
   EXPECT_GE(two->rows.size(), 1U);
-}
-
-TEST(ObjectAskDecode, TakesThreeNumbersAndNothingElse) {
-  ObjectAsk ask;
-  ask.version = "17,2,1";
-  const auto read = ask.DecodingOf(PicturesAhead::kMostAs);
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->at, 17);
-  EXPECT_EQ(read->as, 2U);
-  EXPECT_TRUE(read->wants_memory);
-  for (const char* wrong : {"", "17", "17,2", "17,2,1,0", "-1,2,1", "17,0,1", "17,5,1", "17,2,2",
-                            "17,2,x", "9223372036854775807,1,1", "99999999999999999999,1,1"}) {
-    ask.version = wrong;
-    EXPECT_EQ(ask.DecodingOf(PicturesAhead::kMostAs).status().code(), Code::kInvalidArgument)
-        << wrong;
-  }
 }
 
 // What a lane may say, at random: whatever it is, it is read or refused, and bounds hold.
@@ -453,38 +384,6 @@ TEST_F(PicturesAheadTest, TakesWhateverItIsTold) {
     }
   }
   ahead_->Stop();
-}
-
-class PicturesFromDiskTest : public ::testing::Test {
- protected:
-  PicturesFromDiskTest() { std::filesystem::create_directories(folder_); }
-  ~PicturesFromDiskTest() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("headrace-pictures-" + std::to_string(::getpid()));
-};
-
-TEST_F(PicturesFromDiskTest, WhatIsNoPictureIsLeftToTheLane) {
-  const auto decode = PicturesFromDisk({});
-  ASSERT_TRUE(decode);
-  const PicturesAhead::Room none = [](std::size_t) -> std::optional<MutableByteSpan> {
-    ADD_FAILURE() << "of no picture";
-    return std::nullopt;
-  };
-  const auto what = [&](const std::string& name) {
-    return decode(folder_ / name, As::kPil, none).what;
-  };
-  const auto file = [&](const std::string& name, const std::string& content) {
-    std::ofstream(folder_ / name) << content;
-    std::filesystem::last_write_time(folder_ / name, std::filesystem::file_time_type::clock::now());
-  };
-  file("text", "no picture");
-  file("empty", "");
-  file("cut", "\xff\xd8\xff");
-  EXPECT_EQ(what("nothing"), Decoded::What::kNone);
-  EXPECT_EQ(what("text"), Decoded::What::kNone);
-  EXPECT_EQ(what("empty"), Decoded::What::kNone);
-  EXPECT_EQ(what("cut"), Decoded::What::kNone);
-  EXPECT_EQ(what(""), Decoded::What::kNone);
 }
 
 }  // namespace
