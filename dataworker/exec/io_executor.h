@@ -11,7 +11,7 @@ namespace headrace::dataworker {
 
 // The worker's io threads, for calls that wait for a device: reads of files that are not in memory.
 // At most `most_threads` of them, "hr-io-<n>", each made when a task finds no free one. They compute
-// nothing that takes long, but for those of PicturesAhead. Thread-safe. Callers bound what they submit (SourceReads).
+// nothing that takes long. Thread-safe. Callers bound what they submit (SourceReads).
 class IoExecutor {
  public:
   using Task = std::function<void()>;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,7 +47,7 @@ TEST(AheadLine, LaneAndThreadShareTheWork) {
     std::uniform_real_distribution<double> spread(0.5, 1.5);
     AheadLine line;
     std::set<std::int64_t> ready, taken;
-    std::int64_t said = 0, told = 0, by_lane = 0, twice = 0;
+    std::int64_t said = 0, told = 0, twice = 0;
     double lane_at = 0, thread_at = 0;
     std::optional<std::int64_t> making;
     const auto thread_until = [&](double until) {
@@ -73,7 +74,6 @@ TEST(AheadLine, LaneAndThreadShareTheWork) {
       }
       lane_at += rest;
       if (heard.contains(at)) continue;
-      ++by_lane;
       twice += taken.contains(at) ? 1 : 0;
       lane_at += decode * spread(random);
     }
@@ -95,6 +95,29 @@ TEST(AheadLine, IsBounded) {
   EXPECT_EQ(line.size(), 56U);
   line.Add({199, "late"});
   EXPECT_EQ(line.size(), 56U);
+}
+
+// What a lane says may be any number.
+TEST(AheadLine, NumbersThatNoSampleHasAreDropped) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t at : {kLeast, std::int64_t{0}, std::int64_t{100}, kMost - 1, kMost}) {
+    SCOPED_TRACE(at);
+    AheadLine line;
+    line.At(at);
+    for (const std::int64_t far : {std::int64_t{0}, std::int64_t{1}, std::int64_t{16}}) {
+      line.Add({kLeast + far, "least"});
+      line.Add({kMost - far, "most"});
+    }
+    line.Add({-1, "negative"});
+    line.Add({line.at() + AheadLine::kFurthest + 1, "far"});
+    EXPECT_FALSE(line.Take());
+    line.Add({line.at() + AheadLine::kFurthest, "last"});
+    const auto taken = line.Take();
+    ASSERT_TRUE(taken);
+    EXPECT_EQ(taken->path, "last");
+    EXPECT_FALSE(line.Take());
+  }
 }
 
 std::shared_ptr<PictureRing> Ring(const std::shared_ptr<WorkerMemory>& memory) {

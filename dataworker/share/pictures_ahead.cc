@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "dataworker/exec/idle_priority.h"
-
 namespace headrace::dataworker {
 namespace {
 
 // Where the fields of a row begin.
 constexpr std::size_t kAheadFile = 1, kAheadPlace = 6, kAheadBytes = 7, kAheadWidth = 8,
-                      kAheadHeight = 9, kAheadTook = 10;
+                      kAheadHeight = 9, kAheadTook = 10, kAheadAs = 11;
 
 }  // namespace
 
@@ -28,34 +26,68 @@ Result<PicturesAhead::Told> PicturesAhead::Ask(SessionId session, Question quest
     const Lane lane{session, question.lane};
     auto found = lines_.find(lane);
     if (found == lines_.end()) {
+      MakeRoom(now);
       if (lines_.size() >= kMostLanes) {
         return ResourceExhausted("pictures are decoded ahead for other lanes");
       }
       found = lines_.try_emplace(lane).first;
     }
-    Line& line = found->second;
-    // Each epoch has a process of its own for a lane, which asks for the memory first.
-    if (question.at < line.next.at() || (question.wants_memory && line.ring)) Renew(line);
-    if (!line.ring && idle_.free(now) > 0) {
-      HR_TRY(WorkerMemory::Lease lease,
-             parts_.memory->Take(PictureRing::kBytes, "pictures that are decoded ahead"));
-      HR_TRY(line.ring, PictureRing::Make(std::move(lease)));
+    Result<Told> said = AskOf(found->second, question, now);
+    if (!said.ok()) {
+      lines_.erase(found);  // it would keep others out
+      return said.status();
     }
-    Pass(line, question.at);
-    line.as = question.as;
-    for (AheadLine::Wanted& wanted : question.wanted) line.next.Add(std::move(wanted));
-    told.cores = idle_.free(now);
-    told.rows.swap(line.news);
-    if (question.wants_memory && line.ring) {
-      told.memory = UniqueFd(::fcntl(line.ring->descriptor(), F_DUPFD_CLOEXEC, 0));
-      if (!told.memory.valid()) return ErrnoStatus(errno, "a descriptor for pictures");
-    }
+    told = std::move(said).value();
     more = Begin();
   }
   for (int i = 0; i < more; ++i) {
     threads_.Submit([this] { Run(); });
   }
   return told;
+}
+
+Result<PicturesAhead::Told> PicturesAhead::AskOf(Line& line, Question& question, SteadyTime now) {
+  // Each epoch has a process of its own for a lane, whose samples are numbered from 0 on again. It asks for the
+  // memory first. The one before it may still read the ring it had, so that one is never written again.
+  if (question.at < line.next.at() || (question.wants_memory && line.ring)) line = Line();
+  line.asked = now;
+  if (!line.ring && idle_.free(now) > 0) {
+    HR_TRY(WorkerMemory::Lease lease,
+           parts_.memory->Take(PictureRing::kBytes, "pictures that are decoded ahead"));
+    HR_TRY(line.ring, PictureRing::Make(std::move(lease)));
+  }
+  Pass(line, question.at);
+  if (line.as != question.as) Change(line, question.as);
+  for (AheadLine::Wanted& wanted : question.wanted) line.next.Add(std::move(wanted));
+  Told told;
+  told.cores = idle_.free(now);
+  told.rows.swap(line.news);
+  if (line.ring && (question.wants_memory || !line.is_given)) {
+    told.memory = UniqueFd(::fcntl(line.ring->descriptor(), F_DUPFD_CLOEXEC, 0));
+    if (!told.memory.valid()) return ErrnoStatus(errno, "a descriptor for pictures");
+    line.is_given = true;
+  }
+  return told;
+}
+
+void PicturesAhead::MakeRoom(SteadyTime now) {
+  DropSilent(now);
+  if (lines_.size() < kMostLanes) return;
+  const auto bare =
+      std::ranges::find_if(lines_, [](const auto& entry) { return !entry.second.ring; });
+  if (bare != lines_.end()) lines_.erase(bare);
+}
+
+void PicturesAhead::DropSilent(SteadyTime now) {
+  std::erase_if(lines_, [now](const auto& entry) {
+    return entry.second.making == 0 && now - entry.second.asked >= kKeeps;
+  });
+}
+
+void PicturesAhead::GiveBack() {
+  const SteadyTime now = parts_.now();
+  const std::lock_guard lock(mutex_);
+  DropSilent(now);
 }
 
 void PicturesAhead::Look(SteadyTime now) {
@@ -80,16 +112,13 @@ int PicturesAhead::Begin() {
   return more;
 }
 
-void PicturesAhead::Renew(Line& line) {
-  if (line.making > 0) {  // which would have a number of before
-    line = Line();
-    return;
-  }
+void PicturesAhead::Change(Line& line, As as) {
   for (const auto& [number, row] : line.rows) line.ring->Free(row[kAheadPlace], row[kAheadBytes]);
   line.rows.clear();
   line.news.clear();
-  line.next = AheadLine();
+  line.next.Clear();
   line.is_full = false;
+  line.as = as;
 }
 
 void PicturesAhead::Pass(Line& line, std::int64_t at) {
@@ -124,42 +153,62 @@ std::optional<PicturesAhead::Work> PicturesAhead::Take() {
   return std::nullopt;
 }
 
-void PicturesAhead::Run() {
-  while (std::optional<Work> work = Take()) Decode(std::move(*work));
+std::unique_ptr<IdleThread> PicturesAhead::TakeIdleThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_threads_.empty()) {
+      std::unique_ptr<IdleThread> idle = std::move(idle_threads_.back());
+      idle_threads_.pop_back();
+      return idle;
+    }
+  }
+  return std::make_unique<IdleThread>();
 }
 
-void PicturesAhead::Decode(Work work) {
+void PicturesAhead::Run() {
+  std::unique_ptr<IdleThread> idle;
+  while (std::optional<Work> work = Take()) {
+    if (!idle) idle = TakeIdleThread();
+    Decode(*idle, std::move(*work));
+  }
+  if (!idle) return;
+  const std::lock_guard lock(mutex_);
+  idle_threads_.push_back(std::move(idle));
+}
+
+void PicturesAhead::Decode(IdleThread& idle, Work work) {
   std::optional<std::size_t> place;
   std::size_t size = 0;
   const auto line_of = [&]() -> Line* {
     const auto found = lines_.find(work.lane);
     return found != lines_.end() && found->second.ring == work.ring ? &found->second : nullptr;
   };
-  const Room room = [&](std::size_t bytes) -> std::optional<MutableByteSpan> {
-    if (bytes == 0 || bytes > kMostPixelBytes) return std::nullopt;
-    const IdlePriority as_others(false);  // who waits for the lock is no idle one
+  const auto take = [&](std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     Line* const line = line_of();
-    if (line == nullptr) return std::nullopt;  // nobody wants it any more
+    if (line == nullptr || line->as != work.as) return;  // nobody wants it any more
     place = work.ring->Take(bytes);
     line->is_full = !place;
-    if (!place) return std::nullopt;
     size = bytes;
+  };
+  const Room room = [&](std::size_t bytes) -> std::optional<MutableByteSpan> {
+    if (bytes == 0 || bytes > kMostPixelBytes || place) return std::nullopt;
+    idle.AtOwner([&] { take(bytes); });
+    if (!place) return std::nullopt;
     return work.ring->At(*place, bytes);
   };
-  const Decoded decoded = [&] {
-    const IdlePriority idle;
-    return parts_.decoder(work.wanted.path, work.as, room);
-  }();
+  Decoded decoded;
+  idle.Run([&] { decoded = parts_.decoder(work.wanted.path, work.as, room); });
   const std::lock_guard lock(mutex_);
   own_seconds_ += static_cast<double>(decoded.cpu_ns) * 1e-9;
   Line* const line = line_of();
   if (line == nullptr) return;
   --line->making;
   const std::int64_t number = work.wanted.number;
-  if (decoded.what != Decoded::What::kDone || number < line->next.at()) {
+  const bool is_wanted = work.as == line->as && number >= line->next.at();
+  if (decoded.what != Decoded::What::kDone || !place || !is_wanted) {
     if (place) work.ring->Free(*place, size);
-    if (decoded.what == Decoded::What::kNoRoom && line->is_full) {
+    if (decoded.what == Decoded::What::kNoRoom && is_wanted && line->is_full) {
       line->next.Add(std::move(work.wanted));
     }
     return;
@@ -172,6 +221,7 @@ void PicturesAhead::Decode(Work work) {
   row[kAheadWidth] = decoded.width;
   row[kAheadHeight] = decoded.height;
   row[kAheadTook] = decoded.cpu_ns;
+  row[kAheadAs] = static_cast<std::uint64_t>(work.as);
   line->rows.emplace(number, row);
   line->news.push_back(row);
 }
@@ -188,6 +238,7 @@ void PicturesAhead::Stop() {
     lines_.clear();
   }
   threads_.Stop();
+  idle_threads_.clear();
 }
 
 }  // namespace headrace::dataworker

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <array>
-#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +17,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "dataworker/exec/idle_thread.h"
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/memory/worker_memory.h"
 #include "dataworker/share/ahead_line.h"
@@ -30,9 +31,10 @@ namespace headrace::dataworker {
 // the state of their file, and copies what it opens. What the lane has passed makes room for more. Nobody waits
 // for these pictures: what is not there the lane decodes by itself.
 //
-// The threads run at the lowest priority that the kernel has (IdlePriority), so they take nothing from others
-// that begin to run between two looks. docs/adr/0104-decoded-ahead.md. Thread-safe; shared, because tasks refer
-// to it.
+// They are decoded on threads of the lowest priority that the kernel has (IdleThread), which take nothing from others
+// that begin to run between two looks. Such a thread may be stopped for long, so it takes no lock: a thread of the
+// usual priority waits for it, and does what needs one. docs/adr/0104-decoded-ahead.md. Thread-safe; shared, because
+// tasks refer to it.
 class PicturesAhead : public std::enable_shared_from_this<PicturesAhead> {
  public:
   // How a whole picture is decoded. Values as in headrace/stage/ahead_decoding.py.
@@ -43,10 +45,12 @@ class PicturesAhead : public std::enable_shared_from_this<PicturesAhead> {
   static constexpr std::uint64_t kMostPixelBytes = WorkerMemory::kSmallPicture;
   // Each has a ring. Of all sessions.
   static constexpr std::size_t kMostLanes = 8;
+  // Who asks for nothing so long gives its ring and its place to others.
+  static constexpr Duration kKeeps = std::chrono::seconds(30);
 
   // The state of a file, as lanes name it: device, inode, size, and both times in nanoseconds.
   using FileState = std::array<std::uint64_t, 5>;
-  // What Decoder is called for: where pixels go. None: there is no room now.
+  // Where a decoder's pixels go. None: there is no room now.
   using Room = std::function<std::optional<MutableByteSpan>(std::size_t bytes)>;
   struct Decoded {
     enum class What : std::uint8_t { kNone, kNoRoom, kDone } what = What::kNone;
@@ -54,9 +58,10 @@ class PicturesAhead : public std::enable_shared_from_this<PicturesAhead> {
     std::uint64_t width = 0, height = 0;
     std::uint64_t cpu_ns = 0;
   };
+  // Runs at idle priority: it must take no lock for which others wait.
   using Decoder = std::function<Decoded(const std::string& path, As as, const Room& room)>;
-  // Of a picture that is there: number of the sample, FileState, offset, bytes, width, height, nanoseconds.
-  using Row = std::array<std::uint64_t, 11>;
+  // Of a picture that is there: number of the sample, FileState, offset, bytes, width, height, nanoseconds, As.
+  using Row = std::array<std::uint64_t, 12>;
 
   struct Parts {
     int threads = 0;  // 0: nothing is decoded ahead
@@ -81,12 +86,16 @@ class PicturesAhead : public std::enable_shared_from_this<PicturesAhead> {
   struct Told {
     int cores = 0;          // that idle now
     std::vector<Row> rows;  // of pictures that have come since the last question
-    UniqueFd memory;        // if it was asked for; PictureRing::kBytes
+    // If it was asked for, or is not what the lane was given: rows from now on lie in it. PictureRing::kBytes.
+    UniqueFd memory;
   };
+  // Who wants memory, or another As than before, has forgotten the rows that it was told.
   // kUnsupported: nothing is decoded ahead here. kResourceExhausted: for no more lanes now.
   Result<Told> Ask(SessionId session, Question question);
   // Drops what is there and what waits of a session that has ended.
   void Forget(SessionId session);
+  // Takes back what lanes have that did not ask for kKeeps. To be called now and then.
+  void GiveBack();
   // Waits for pictures that are being decoded, and drops all. Idempotent.
   void Stop();
 
@@ -95,7 +104,10 @@ class PicturesAhead : public std::enable_shared_from_this<PicturesAhead> {
   struct Line {
     AheadLine next;
     As as = As::kPil;
+    SteadyTime asked;  // the last time
+    // Never another lane's or process's: each asks for memory first, and gets a new one.
     std::shared_ptr<PictureRing> ring;
+    bool is_given = false;                  // the ring, to the lane
     bool is_full = false;                   // until the lane has passed some
     std::multimap<std::int64_t, Row> rows;  // that are there
     int making = 0;                         // pictures
@@ -110,13 +122,18 @@ class PicturesAhead : public std::enable_shared_from_this<PicturesAhead> {
   void Run();
   // Takes the next picture; none: there is none, or no core idles, and one task less.
   std::optional<Work> Take();
-  void Decode(Work work);
+  void Decode(IdleThread& idle, Work work);
   void Look(SteadyTime now);
+  std::unique_ptr<IdleThread> TakeIdleThread();
   // With the mutex.
   int Begin();
+  Result<Told> AskOf(Line& line, Question& question, SteadyTime now);
+  // For one more lane, where there are too many: whose line has no ring goes.
+  void MakeRoom(SteadyTime now);
+  void DropSilent(SteadyTime now);
   static void Pass(Line& line, std::int64_t at);
-  // For another process, whose samples are numbered from 0 on again.
-  static void Renew(Line& line);
+  // What comes is decoded in another way, so nothing that was made or wanted counts.
+  static void Change(Line& line, As as);
 
   const Parts parts_;
   std::mutex mutex_;
@@ -127,7 +144,8 @@ class PicturesAhead : public std::enable_shared_from_this<PicturesAhead> {
   double own_seconds_ = 0;
   int running_ = 0;  // tasks that were submitted
   bool stopped_ = false;
-  IoExecutor threads_;  // the last: its threads use the others
+  std::vector<std::unique_ptr<IdleThread>> idle_threads_;  // that have no work
+  IoExecutor threads_;                                     // the last: its threads use the others
 };
 
 }  // namespace headrace::dataworker

@@ -4,16 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include <atomic>
 #include <latch>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "dataworker/share/pictures_from_disk.h"
 #include "dataworker/stage/object_ask.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -76,10 +75,13 @@ class PicturesAheadTest : public ::testing::Test {
   }
   Decoded Decode(const std::string& path, As as, const PicturesAhead::Room& room) {
     ++making_;
-    if (gate_) gate_->wait();
+    const bool waits = gated_.empty() || path == gated_;
+    if (gate_ && waits) gate_->wait();
     ++decodes_;
     const auto out = room(bytes_);
     if (!out) return {.what = Decoded::What::kNoRoom};
+    ++placed_;
+    if (late_gate_ && waits) late_gate_->wait();
     (*out)[0] = static_cast<std::byte>(as);
     return {.what = path == "13" ? Decoded::What::kNone : Decoded::What::kDone,
             .file = {1, 2, 3, 4, 5},
@@ -91,8 +93,9 @@ class PicturesAheadTest : public ::testing::Test {
   SteadyTime now_{std::chrono::seconds(5)};
   std::optional<ProcessorUse> use_ = ProcessorUse{};
   std::size_t bytes_ = 1;
-  std::atomic<int> decodes_ = 0, making_ = 0;
-  std::unique_ptr<std::latch> gate_;
+  std::atomic<int> decodes_ = 0, making_ = 0, placed_ = 0;
+  std::unique_ptr<std::latch> gate_, late_gate_;  // before and after a picture has its room
+  std::string gated_;                             // the path for which they are; empty: all
   std::shared_ptr<WorkerMemory> memory_;
   std::shared_ptr<PicturesAhead> ahead_;
 };
@@ -136,7 +139,8 @@ TEST_F(PicturesAheadTest, TellsEachPictureOnceAndWhereItIs) {
   ASSERT_GT(::pread(told->memory.get(), seen.data(), seen.size(), 0), 0);
   for (const PicturesAhead::Row& row : rows) {
     EXPECT_THAT(std::vector(row.begin() + 1, row.begin() + 6), ElementsAre(1, 2, 3, 4, 5));
-    EXPECT_THAT(std::vector(row.begin() + 7, row.end()), ElementsAre(1, 1, 1, 7));
+    EXPECT_THAT(std::vector(row.begin() + 7, row.end()),
+                ElementsAre(1, 1, 1, 7, static_cast<int>(As::kBgr)));
     ASSERT_LT(row[6], seen.size());
     EXPECT_EQ(seen[row[6]], static_cast<char>(As::kBgr));
   }
@@ -195,10 +199,124 @@ TEST_F(PicturesAheadTest, OnlySoManyLanesAndSoMuchMemory) {
   EXPECT_TRUE(Ask({.lane = 1}).ok());
   EXPECT_EQ(Ask({.lane = 2}).status().code(), Code::kResourceExhausted);
   Make(1, 64 * PictureRing::kBytes);
-  for (std::uint64_t lane = 0; lane < PicturesAhead::kMostLanes; ++lane) {
+  Idle(1);
+  for (std::uint64_t lane = 1; lane < PicturesAhead::kMostLanes; ++lane) {
     EXPECT_TRUE(Ask({.lane = lane}).ok());
   }
   EXPECT_EQ(Ask({.lane = 1000}).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(memory_->used(), PicturesAhead::kMostLanes * PictureRing::kBytes);
+}
+
+TEST_F(PicturesAheadTest, WhoIsSilentGivesItsMemoryAndItsPlaceBack) {
+  Make(1, 64 * PictureRing::kBytes);
+  Idle(1);
+  for (std::uint64_t lane = 1; lane < PicturesAhead::kMostLanes; ++lane) {
+    EXPECT_TRUE(Ask({.lane = lane, .wants_memory = true})->memory.valid());
+  }
+  now_ += PicturesAhead::kKeeps - std::chrono::seconds(1);
+  EXPECT_TRUE(Ask({.lane = 1}).ok());
+  ahead_->GiveBack();
+  EXPECT_EQ(memory_->used(), PicturesAhead::kMostLanes * PictureRing::kBytes);
+  EXPECT_EQ(Ask({.lane = 1000}).status().code(), Code::kResourceExhausted);
+  now_ += std::chrono::seconds(1);
+  EXPECT_TRUE(Ask({.lane = 1000}).ok());
+  EXPECT_EQ(memory_->used(), PictureRing::kBytes) << "lane 1 has asked";
+  now_ += PicturesAhead::kKeeps;
+  ahead_->GiveBack();
+  EXPECT_EQ(memory_->used(), 0U);
+  // Whoever asks again gets other memory, though it believes that it has some.
+  Idle(1);
+  EXPECT_TRUE(Ask({.lane = 1}).value().memory.valid());
+  EXPECT_FALSE(Ask({.lane = 1}).value().memory.valid());
+}
+
+TEST_F(PicturesAheadTest, ASilentLaneKeepsItsMemoryWhileAPictureIsMade) {
+  Make();
+  Idle(1);
+  ahead_->Forget(kPicturesOne);
+  gate_ = std::make_unique<std::latch>(1);
+  ASSERT_TRUE(Ask({.wanted = Samples(8, 9)}).ok());
+  while (making_ < 1) std::this_thread::yield();
+  now_ += PicturesAhead::kKeeps;
+  ahead_->GiveBack();
+  EXPECT_EQ(memory_->used(), PictureRing::kBytes);
+  gate_->count_down();
+  std::vector<PicturesAhead::Row> rows;
+  while (rows.empty() && memory_->used() > 0) {
+    rows = Ask({}).value().rows;
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(rows.size(), 1U);
+}
+
+TEST_F(PicturesAheadTest, LanesWithoutMemoryKeepNobodyOut) {
+  Make(1, PictureRing::kBytes);
+  Idle(1);  // lane 99 has all memory
+  for (std::uint64_t lane = 0; lane < 3 * PicturesAhead::kMostLanes; ++lane) {
+    EXPECT_EQ(Ask({.lane = lane}, kPicturesTwo).status().code(), Code::kResourceExhausted);
+  }
+  ahead_->Forget(kPicturesOne);
+  EXPECT_TRUE(Ask({.lane = 1000}, kPicturesTwo).value().memory.valid());
+  // Where no core idles, lanes have none either.
+  Make();
+  for (std::uint64_t lane = 0; lane < 3 * PicturesAhead::kMostLanes; ++lane) {
+    EXPECT_TRUE(Ask({.lane = lane}).ok()) << lane;
+  }
+}
+
+TEST_F(PicturesAheadTest, WhatAProcessWasGivenIsNotWrittenForAnother) {
+  Make();
+  Idle(1);
+  const auto one = Ask({.wants_memory = true, .wanted = Samples(8, 9)});
+  ASSERT_TRUE(one.ok() && one->memory.valid());
+  EXPECT_EQ(Numbers(1).size(), 1U);  // its row may still be read
+  const auto two = Ask({.as = As::kBgr, .wants_memory = true, .wanted = Samples(8, 9)});
+  ASSERT_TRUE(two.ok() && two->memory.valid());
+  while (Ask({.as = As::kBgr})->rows.empty()) std::this_thread::yield();
+  const auto first_byte = [](const PicturesAhead::Told& told) {
+    char byte = 0;
+    EXPECT_EQ(::pread(told.memory.get(), &byte, 1, 0), 1);
+    return byte;
+  };
+  EXPECT_EQ(first_byte(*one), static_cast<char>(As::kPil));
+  EXPECT_EQ(first_byte(*two), static_cast<char>(As::kBgr));
+}
+
+// Pictures that are there, wanted, or under way, before or after they have room: none of them comes.
+TEST_F(PicturesAheadTest, WhatWasDecodedInAnotherWayDoesNotCome) {
+  constexpr int kFit = PictureRing::kBytes / PicturesAhead::kMostPixelBytes;
+  for (const bool has_room : {false, true}) {
+    SCOPED_TRACE(has_room);
+    making_ = placed_ = 0;
+    bytes_ = PicturesAhead::kMostPixelBytes;
+    gated_ = "100";
+    std::unique_ptr<std::latch>& gate = has_room ? late_gate_ : gate_;
+    gate = std::make_unique<std::latch>(1);
+    Make();
+    Idle(1);
+    std::vector<AheadLine::Wanted> wanted = Samples(120, 124);
+    wanted.push_back({8, "8"});  // the first
+    wanted.push_back({100, "100"});
+    ASSERT_TRUE(Ask({.as = As::kRgb, .wanted = std::move(wanted)}).ok());
+    const std::atomic<int>& under_way = has_room ? placed_ : making_;
+    while (under_way < 2) std::this_thread::yield();
+    auto told = Ask({.as = As::kBgr, .wanted = Samples(16, 16 + kFit)});
+    gate->count_down();
+    ASSERT_TRUE(told.ok());
+    ASSERT_THAT(told->rows, IsEmpty());
+    std::set<std::uint64_t> numbers;
+    while (numbers.size() < kFit) {  // all of the lane's memory is there for them
+      told = Ask({.as = As::kBgr});
+      for (const PicturesAhead::Row& row : told->rows) {
+        ASSERT_EQ(row[11], static_cast<std::uint64_t>(As::kBgr));
+        ASSERT_TRUE(row[0] >= 16 && row[0] < 16 + kFit) << row[0];
+        numbers.insert(row[0]);
+      }
+      std::this_thread::yield();
+    }
+    ahead_->Stop();
+    gate = nullptr;
+  }
 }
 
 TEST_F(PicturesAheadTest, AnotherProcessOfTheLaneBeginsAnew) {
@@ -234,22 +352,6 @@ TEST_F(PicturesAheadTest, LanesTakeTurns) {
   EXPECT_GE(two->rows.size(), 1U);
 }
 
-TEST(ObjectAskDecode, TakesThreeNumbersAndNothingElse) {
-  ObjectAsk ask;
-  ask.version = "17,2,1";
-  const auto read = ask.DecodingOf(PicturesAhead::kMostAs);
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->at, 17);
-  EXPECT_EQ(read->as, 2U);
-  EXPECT_TRUE(read->wants_memory);
-  for (const char* wrong : {"", "17", "17,2", "17,2,1,0", "-1,2,1", "17,0,1", "17,5,1", "17,2,2",
-                            "17,2,x", "9223372036854775807,1,1", "99999999999999999999,1,1"}) {
-    ask.version = wrong;
-    EXPECT_EQ(ask.DecodingOf(PicturesAhead::kMostAs).status().code(), Code::kInvalidArgument)
-        << wrong;
-  }
-}
-
 // What a lane may say, at random: whatever it is, it is read or refused, and bounds hold.
 TEST_F(PicturesAheadTest, TakesWhateverItIsTold) {
   Make(2);
@@ -282,38 +384,6 @@ TEST_F(PicturesAheadTest, TakesWhateverItIsTold) {
     }
   }
   ahead_->Stop();
-}
-
-class PicturesFromDiskTest : public ::testing::Test {
- protected:
-  PicturesFromDiskTest() { std::filesystem::create_directories(folder_); }
-  ~PicturesFromDiskTest() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("headrace-pictures-" + std::to_string(::getpid()));
-};
-
-TEST_F(PicturesFromDiskTest, WhatIsNoPictureIsLeftToTheLane) {
-  const auto decode = PicturesFromDisk({});
-  ASSERT_TRUE(decode);
-  const PicturesAhead::Room none = [](std::size_t) -> std::optional<MutableByteSpan> {
-    ADD_FAILURE() << "of no picture";
-    return std::nullopt;
-  };
-  const auto what = [&](const std::string& name) {
-    return decode(folder_ / name, As::kPil, none).what;
-  };
-  const auto file = [&](const std::string& name, const std::string& content) {
-    std::ofstream(folder_ / name) << content;
-    std::filesystem::last_write_time(folder_ / name, std::filesystem::file_time_type::clock::now());
-  };
-  file("text", "no picture");
-  file("empty", "");
-  file("cut", "\xff\xd8\xff");
-  EXPECT_EQ(what("nothing"), Decoded::What::kNone);
-  EXPECT_EQ(what("text"), Decoded::What::kNone);
-  EXPECT_EQ(what("empty"), Decoded::What::kNone);
-  EXPECT_EQ(what("cut"), Decoded::What::kNone);
-  EXPECT_EQ(what(""), Decoded::What::kNone);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 
 #include "base/process/stats.h"
@@ -34,7 +33,7 @@ PicturesAhead::FileState StateOf(const struct stat& st) {
           word(NanosOf(st.st_ctim))};
 }
 
-// What decodes; each task has its own meanwhile.
+// What decodes.
 struct DecoderTools {
   ops::OpContext context;
   ops::JpegDecoder jpeg;
@@ -46,27 +45,18 @@ class DiskDecoder {
   DiskDecoder(std::vector<std::string> roots, ops::ChainRunner pil)
       : opener_(std::move(roots)), pil_(std::move(pil)) {}
 
-  Decoded Run(const std::string& path, As as, const PicturesAhead::Room& room) {
+  Decoded Run(const std::string& path, As as, const PicturesAhead::Room& room) const {
+    // Of the thread: one at idle priority must have no lock.
+    thread_local DecoderTools tools;
     const std::uint64_t before = UsageOfThisThread().cpu_ns;
-    std::unique_ptr<DecoderTools> tools = TakeTools();
-    Decoded decoded = Decode(path, as, room, *tools);
+    Decoded decoded = Decode(path, as, room, tools);
     decoded.cpu_ns = UsageOfThisThread().cpu_ns - before;
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(tools));
     return decoded;
   }
 
  private:
-  std::unique_ptr<DecoderTools> TakeTools() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return std::make_unique<DecoderTools>();
-    std::unique_ptr<DecoderTools> tools = std::move(idle_.back());
-    idle_.pop_back();
-    return tools;
-  }
-
   Decoded Decode(const std::string& path, As as, const PicturesAhead::Room& room,
-                 DecoderTools& tools) {
+                 DecoderTools& tools) const {
     Decoded decoded;
     Pace patient;
     const Result<File> file = opener_.Open(path, patient);
@@ -92,7 +82,8 @@ class DiskDecoder {
   }
 
   // As Renderer of headrace._images, with the one node decode.
-  Decoded::What ByPil(const PicturesAhead::Room& room, DecoderTools& tools, Decoded& decoded) {
+  Decoded::What ByPil(const PicturesAhead::Room& room, DecoderTools& tools,
+                      Decoded& decoded) const {
     const auto no_more = [](std::size_t) { return ByteSpan(); };
     const Result<TensorSpec> source = ops::ChainRunner::ReadHeader(tools.file, no_more);
     if (!source.ok()) return Decoded::What::kNone;
@@ -130,8 +121,6 @@ class DiskDecoder {
 
   const Opener opener_;
   const ops::ChainRunner pil_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<DecoderTools>> idle_;  // guarded by mutex_
 };
 
 }  // namespace
@@ -145,7 +134,7 @@ PicturesAhead::Decoder PicturesFromDisk(std::vector<std::string> allowed_roots) 
       ops::ChainRunner::Make(std::make_shared<const ops::Chain>(std::move(chain).value()));
   if (!runner.ok()) return nullptr;
   const auto disk =
-      std::make_shared<DiskDecoder>(std::move(allowed_roots), std::move(runner).value());
+      std::make_shared<const DiskDecoder>(std::move(allowed_roots), std::move(runner).value());
   return [disk](const std::string& path, As as, const PicturesAhead::Room& room) {
     return disk->Run(path, as, room);
   };

@@ -36,7 +36,7 @@ struct ObjectAsk {
     kAhead = 9,
     // Lane `first` is at the sample of Decoding::at, and will open `opened` (numbers of samples, and paths), which
     // may be decoded meanwhile. `few`: the keys that wait for the lane, and rows (AheadPictures); `size`: cores that
-    // idle. With memory, if it wants it: a PictureRing.
+    // idle. With memory, if it wants it, or rows lie in another one from now on: a PictureRing.
     kDecode = 10,
   };
   // The most bytes of one answer.

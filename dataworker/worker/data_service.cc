@@ -176,6 +176,7 @@ std::uint64_t DataService::queued_stage_samples() const {
 
 std::vector<wire::JobUsage> DataService::Usage() {
   for (const auto& [id, session] : sessions_) session->stage().CountCpu();
+  decoded_ahead_->GiveBack();
   std::vector<wire::JobUsage> usage = ledger_.Usage(Attached());
   for (wire::JobUsage& job : usage) job.queued_samples += environment_.reads->waiting_rows(job.job);
   return usage;

@@ -62,7 +62,7 @@ class DataService {
   [[nodiscard]] std::vector<JobId> jobs() const;
   // The subprocesses of all sessions, and the processes that fork them.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
-  // What each job has used here.
+  // What each job has used here. For each heartbeat: it also takes back what silent lanes have.
   [[nodiscard]] std::vector<wire::JobUsage> Usage();
   // The samples that wait for a process of a Python stage.
   [[nodiscard]] std::uint64_t queued_stage_samples() const;

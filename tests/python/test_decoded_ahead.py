@@ -16,9 +16,9 @@ from headrace.stage.object_reads import Door
 from support.object_worker import UNSUPPORTED, Worker, serving
 
 
-def row(number, content, offset=0, size=(2, 3), took_ns=5_000_000):
+def row(number, content, offset=0, size=(2, 3), took_ns=5_000_000, decoded_as=PIL):
     height, width = size
-    return Row(number, *content, offset, 3 * height * width, width, height, took_ns)
+    return Row(number, *content, offset, 3 * height * width, width, height, took_ns, decoded_as)
 
 
 def content(number):
@@ -168,6 +168,19 @@ def test_where_what_came_is_not_opened_it_ends_by_itself():
     assert len(lane.said) < 400 * 32 / 10
 
 
+def test_a_lane_that_rests_has_no_memory_and_asks_for_it_again():
+    lane = Lane()
+    lane.run(2)
+    assert lane.pictures.has_memory
+    lane.decoding._choice.rest()
+    lane.batch(range(64, 96))
+    assert not lane.pictures.has_memory
+    before = len(lane.asked)
+    lane.run(12)
+    assert [asked.wants_memory for asked in lane.asked[before:]][:2] == [True, False]
+    assert lane.pictures.has_memory
+
+
 def test_a_worker_that_does_not_answer_is_left_alone():
     lane = Lane()
     lane.answers = False
@@ -253,14 +266,14 @@ class Decoding(Worker):
         if ask.first == 9:
             return UNSUPPORTED, 0, 0, "pictures are decoded ahead for lanes of this host", b""
         told = row(40, content(1), 64)
-        return 0, 0, 3, "", struct.pack("<3q", 2, 8, 9) + struct.pack("<11Q", *told)
+        return 0, 0, 3, "", struct.pack("<3q", 2, 8, 9) + struct.pack("<12Q", *told)
 
 
 def test_the_question_as_the_worker_reads_it():
     with serving(Decoding({})) as worker:
         object_reads.by = Door(os.dup(worker.door), may_read=True)
         try:
-            door = DecodeDoor()
+            door = DecodeDoor(lambda: None)
             said = door.ask(Question(3, 17, BGR, False, [(20, ["/a", "/b c"]), (21, [])]))
             assert said == Said(3, [8, 9], [row(40, content(1), 64)], None)
             door.ask(Question(3, 23, BGR, False, []))
@@ -275,3 +288,33 @@ def test_the_question_as_the_worker_reads_it():
         finally:
             object_reads.by.close()
             object_reads.by = None
+
+
+def test_before_another_worker_is_asked_nothing_is_left_of_the_one_before():
+    pictures = Pictures()
+    door = DecodeDoor(pictures.leave)
+    asked = Question(3, 17, PIL, False, [])
+    here = []  # whether there was anything left when a worker was asked
+
+    class Looking(Decoding):
+        def answer(self, ask):
+            here.append(
+                (pictures.has_memory, pictures.take(content(1), PIL, (2, 3, 3)) is not None)
+            )
+            return super().answer(ask)
+
+    with serving(Looking({})) as one, serving(Looking({})) as two:
+        doors = [Door(os.dup(worker.door), may_read=True) for worker in (one, two)]
+        try:
+            for by in (doors[0], doors[0], doors[1], doors[0]):
+                object_reads.by = by
+                assert door.ask(asked) is not None
+                pictures.share(memoryview(bytes(64)))
+                pictures.add([row(40, content(1))])
+            assert here == [(False, False), (True, True), (False, False), (False, False)]
+            assert [ask.version for ask in one.asks] == ["17,1,1", "17,1,0", "17,1,1"]
+            assert [ask.version for ask in two.asks] == ["17,1,1"]
+        finally:
+            object_reads.by = None
+            for by in doors:
+                by.close()

@@ -12,9 +12,9 @@ from support.own_process import in_own_process
 SEED = 20261130
 
 
-def row(number, content, offset=0, size=(2, 3), took_ns=5_000_000):
+def row(number, content, offset=0, size=(2, 3), took_ns=5_000_000, decoded_as=PIL):
     height, width = size
-    return Row(number, *content, offset, 3 * height * width, width, height, took_ns)
+    return Row(number, *content, offset, 3 * height * width, width, height, took_ns, decoded_as)
 
 
 def content(number):
@@ -25,7 +25,7 @@ def test_what_is_taken_is_a_copy_and_is_there_once():
     pictures = Pictures()
     memory = bytearray(range(64))
     pictures.share(memoryview(memory))
-    pictures.add([row(5, content(1), 10)], PIL)
+    pictures.add([row(5, content(1), 10)])
     assert pictures.take(content(2), PIL, (2, 3, 3)) is None
     assert pictures.take(content(1), BGR, (2, 3, 3)) is None
     assert pictures.take(content(1), PIL, (3, 2, 3)) is None
@@ -38,10 +38,35 @@ def test_what_is_taken_is_a_copy_and_is_there_once():
     assert pictures.saved == 0.005
 
 
+def test_rows_lie_in_the_memory_that_they_came_with():
+    pictures = Pictures()
+    pictures.add([row(1, content(1))])
+    pictures.share(memoryview(bytes(64)))
+    assert pictures.take(content(1), PIL, (2, 3, 3)) is None, "it came without any"
+    pictures.add([row(2, content(2))])
+    pictures.share(memoryview(b"x" * 64))
+    assert pictures.take(content(2), PIL, (2, 3, 3)) is None
+    pictures.add([row(3, content(3)), row(4, content(4))])
+    assert pictures.take(content(3), PIL, (2, 3, 3)).pixels.tobytes() == b"x" * 18
+    pictures.leave()
+    assert pictures.take(content(4), PIL, (2, 3, 3)) is None and not pictures.has_memory
+
+
+def test_rows_say_how_they_were_decoded():
+    pictures = Pictures()
+    pictures.share(memoryview(bytes(64)))
+    pictures.add([row(1, content(1), decoded_as=BGR)])
+    pictures.add([row(2, content(2), decoded_as=PIL)])
+    assert pictures.take(content(1), PIL, (2, 3, 3)) is None
+    assert pictures.take(content(2), BGR, (2, 3, 3)) is None
+    assert pictures.take(content(1), BGR, (2, 3, 3)) is not None
+    assert pictures.take(content(2), PIL, (2, 3, 3)) is not None
+
+
 def test_a_sample_that_is_over_leaves_nothing():
     pictures = Pictures()
     pictures.share(memoryview(bytes(64)))
-    pictures.add([row(number, content(number)) for number in (3, 4, 5)], PIL)
+    pictures.add([row(number, content(number)) for number in (3, 4, 5)])
     assert pictures.take(content(3), PIL, (2, 3, 3)) is not None
     assert pictures.passed(5) == (1, 1)
     assert pictures.take(content(4), PIL, (2, 3, 3)) is None
@@ -55,7 +80,7 @@ def test_rows_that_lie_outside_give_nothing():
     pictures.share(memoryview(bytes(64)))
     for at in range(2000):
         words = [drawn.choice((0, 1, 18, 47, 64, 2**40, 2**64 - 1)) for _ in range(4)]
-        pictures.add([Row(at, *content(at), *words[:2], 3, 2, words[3])], PIL)
+        pictures.add([Row(at, *content(at), *words[:2], 3, 2, words[3], PIL)])
         taken = pictures.take(content(at), PIL, (2, 3, 3))
         assert (taken is not None) == (words[1] == 18 and words[0] + 18 <= 64)
 
@@ -65,7 +90,7 @@ def test_the_first_ones_and_a_share_are_compared():
     pictures.share(memoryview(bytes(64)))
     compared = []
     for at in range(1, 200):
-        pictures.add([row(at, content(at))], PIL)
+        pictures.add([row(at, content(at))])
         if pictures.take(content(at), PIL, (2, 3, 3)).compares:
             compared.append(at)
     assert compared == [1, 2, 64, 128, 192]
@@ -74,18 +99,18 @@ def test_the_first_ones_and_a_share_are_compared():
 def test_a_fork_takes_nothing():
     pictures = Pictures()
     pictures.share(memoryview(bytes(64)))
-    pictures.add([row(1, content(1))], PIL)
+    pictures.add([row(1, content(1))])
     pictures._pid += 1
     assert pictures.take(content(1), PIL, (2, 3, 3)) is None
 
 
-def shared(path, pixels):
+def shared(path, pixels, decoded_as=PIL):
     """As if the worker had decoded this file."""
     pictures = ahead_pictures.here = Pictures()
     pictures.share(memoryview(pixels.tobytes()))
     height, width, _ = pixels.shape
-    told = Row(1, *content_at(path), 0, pixels.nbytes, width, height, 5_000_000)
-    pictures.add([told] * 3, PIL)
+    told = Row(1, *content_at(path), 0, pixels.nbytes, width, height, 5_000_000, decoded_as)
+    pictures.add([told] * 3)
     return pictures
 
 
@@ -190,16 +215,14 @@ def test_opencvs_pictures_are_taken_and_compared(tmp_path):
     path.write_bytes(photo(drawn, (16, 200)))
     right = real(str(path))
     cv2.imread(str(path))  # which compares native results first
-    pictures = shared(path, right)
-    pictures._as = ahead_pictures.BGR
+    pictures = shared(path, right, BGR)
     for at in range(3):
         made = cv2.imread(str(path))
         assert np.array_equal(made, right) and made.flags.owndata
         assert pictures._taken == at + 1
     wrong = right.copy()
     wrong[0, 0, 0] ^= 1
-    pictures = shared(path, wrong)
-    pictures._as = ahead_pictures.BGR
+    pictures = shared(path, wrong, BGR)
     for _ in range(3):
         assert np.array_equal(cv2.imread(str(path)), right)
     assert pictures.differed and pictures._taken == 1

@@ -9,7 +9,8 @@ DECODE   first: lane
                   decimal, with commas between them
          token: of samples that come: number, paths, and nothing, a zero byte after each
                 -> size: cores that idle; bytes: how many keys wait for the lane, these (i64), and rows
-                   (ahead_pictures.Row); + memory, if it was wanted and there is some
+                   (ahead_pictures.Row); + memory, if it was wanted and there is some, or if rows
+                   lie in another one from now on
 """
 
 import mmap
@@ -31,7 +32,7 @@ from .object_reads import Door, checked, question
 DECODE = 10
 _EACH = 6  # samples between two questions; AheadLine::kGuard is somewhat more
 _WINDOW = 64  # samples that are said ahead of the one at hand
-_ROW = struct.Struct("<11Q")
+_ROW = struct.Struct("<12Q")
 
 
 class Question(NamedTuple):
@@ -52,8 +53,10 @@ class Said(NamedTuple):
 class DecodeDoor:
     """To the worker that serves this process now."""
 
-    def __init__(self) -> None:
+    def __init__(self, before_new: Callable[[], None]) -> None:
+        """`before_new` is called before another worker, or one through another door, is asked."""
         self.door: Any = None  # that was asked last
+        self._before_new = before_new
         self._silent: Door | None = None
 
     def ask(self, asked: Question) -> Said | None:
@@ -61,13 +64,15 @@ class DecodeDoor:
         door = object_reads.by
         if not isinstance(door, Door) or door is self._silent:
             return None
-        wants_memory = asked.wants_memory or door is not self.door
-        self.door = door
+        if door is not self.door:
+            self._before_new()
+            asked = asked._replace(wants_memory=True)
+            self.door = door
         try:
             frame = question(
                 *(DECODE, NO_STORE, ""),
                 first=asked.lane,
-                version=f"{asked.number},{asked.decoded_as},{int(wants_memory)}",
+                version=f"{asked.number},{asked.decoded_as},{int(asked.wants_memory)}",
                 token="".join(
                     f"{number}\0{''.join(f'{path}{chr(0)}' for path in paths)}\0"
                     for number, paths in asked.coming
@@ -113,7 +118,7 @@ class DecodedAhead:
     ) -> None:
         """`ask`: as DecodeDoor.ask; `clock`, and `cpu` of this thread: seconds."""
         self.pictures = pictures
-        self._ask = ask or DecodeDoor().ask
+        self._ask = ask or DecodeDoor(pictures.leave).ask
         self._clock, self._cpu = clock, cpu
         self._mark = cpu()
         self._choice = DecodeChoice(clock())
@@ -128,6 +133,8 @@ class DecodedAhead:
 
     def begin_batch(self) -> None:
         self._choice.begin_batch()
+        if not self.on and self.pictures.has_memory:
+            self.pictures.leave()  # the worker can't take it back from here
         self.pictures.noted()
         self._mark = self._cpu()
 
@@ -171,11 +178,11 @@ class DecodedAhead:
         said = self._ask(asked)
         if said is None:
             self._choice.end()
-            self.pictures.clear()
+            self.pictures.leave()
             return None
         if said.memory is not None:
             self.pictures.share(said.memory)
-        self.pictures.add(said.rows, self._as)
+        self.pictures.add(said.rows)
         self._choice.told(said.cores)
         self._choice.spent(self._clock() - began)
         return said.waiting

@@ -35,6 +35,7 @@ class Row(NamedTuple):
     width: int
     height: int
     took_ns: int  # CPU
+    decoded_as: int
 
 
 class Taken(NamedTuple):
@@ -56,7 +57,6 @@ class Pictures:
     def __init__(self) -> None:
         self._pid, self._lock = os.getpid(), threading.Lock()
         self._view: memoryview | None = None
-        self._as = 0
         self._rows: dict[Content, list[Row]] = {}
         self._taken = self._used = 0
         self._pictures = self._parts = self._wanted = 0
@@ -69,11 +69,22 @@ class Pictures:
         return self._view is not None
 
     def share(self, view: memoryview) -> None:
-        self._view = view
-
-    def add(self, rows: list[Row], decoded_as: int) -> None:
+        """From now on rows lie in this memory. Those that are there lie in another, so they are forgotten."""
         with self._lock:
-            self._as = decoded_as
+            self._rows.clear()
+            self._view = view
+
+    def leave(self) -> None:
+        """Forgets the rows and their memory. Before the worker hears that memory is wanted: it may write something
+        else there then."""
+        with self._lock:
+            self._rows.clear()
+            self._view = None
+
+    def add(self, rows: list[Row]) -> None:
+        with self._lock:
+            if self._view is None:
+                return
             for row in rows:
                 if not self.differed:
                     self._rows.setdefault(Content(*row[1:6]), []).append(row)
@@ -104,10 +115,14 @@ class Pictures:
             return None
         with self._lock:
             rows = self._rows.get(content)
-            if not rows or decoded_as != self._as or self._view is None:
+            if not rows or self._view is None:
                 return None
             row = rows[0]
-            fits = (row.height, row.width) == shape[:2] and row.bytes == int(np.prod(shape))
+            fits = (
+                row.decoded_as == decoded_as
+                and (row.height, row.width) == shape[:2]
+                and row.bytes == int(np.prod(shape))
+            )
             if not fits or row.offset + row.bytes > len(self._view):
                 return None
             pixels = np.empty(shape, np.uint8)
