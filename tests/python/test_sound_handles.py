@@ -185,16 +185,16 @@ def test_what_a_decoder_says_is_said_each_time(tmp_path):
 
     def by_handle():
         with soundfile.SoundFile(path) as sound:
-            sound.read()
+            return len(sound.read()) == sound.frames
 
-    for _ in range(100):
+    for _ in range(300):  # what loses frames is not kept, whatever it says
         at = rng.randrange(len(whole) // 2, len(whole) - 400)
-        path.write_bytes(whole[:at] + rng.randbytes(200) + whole[at + 200 :])
+        path.write_bytes(whole[:at] + rng.randbytes(4) + whole[at + 4 :])
         with contextlib.suppress(soundfile.LibsndfileError):
-            if told(by_handle):
+            if told(by_handle) and by_handle():
                 break
     worker, counts = keep_all(), []
-    for _ in range(5):
+    for _ in range(9):
         worker.lane()
         counts.append((told(lambda: soundfile.read(path)), told(by_handle)))
     assert min(counts[0]) > 0, "or this shows nothing"
