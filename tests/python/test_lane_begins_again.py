@@ -11,8 +11,12 @@ from contextlib import closing
 import pytest
 from headrace.stage import wire
 from headrace.stage.lane import LanePort, lane_main
+from headrace.stage.redo import Redo, is_damaged
 from headrace.stage.wire import Request, numbers
 from support.lane_settings import settings
+
+DAMAGED = b"a picture"
+SAID = ["begins", "batch 0", "batch 1", "batch 2", "with its picture"]
 
 
 def loop(index_queue, data_queue, done_event, dataset, collate_fn):
@@ -173,43 +177,58 @@ def test_a_lane_that_gives_nothing_has_no_checkpoint(no_pictures):
         assert children_of(lane.process.pid) == []
 
 
-def test_what_was_printed_is_not_printed_again(tmp_path):
-    """Nor what it prints before its first batch; what is new is."""
-
-    def prints(index_queue, data_queue, done_event, dataset, collate_fn):
-        print("begins", flush=True)
-
-        class Queue:
-            def get(self, timeout):
-                item = index_queue.get(timeout)
-                if item is not None:
-                    print("batch", item[0])
-                return item
-
-        loop(Queue(), data_queue, done_event, dataset, collate_fn)
+def printing(path, looped, **changed):
+    """A lane whose standard output is a file."""
 
     def into_file():
-        os.dup2(os.open(tmp_path / "said", os.O_CREAT | os.O_WRONLY | os.O_APPEND), 1)
+        os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
-        lane_main(prints, arguments, port)
+        lane_main(looped, arguments, port)
         sys.stdout.flush()
 
     control, theirs = socket.socketpair()
     arguments = {"dataset": [], "collate_fn": list}
-    port = LanePort(theirs, settings(watched=None, gives=True))
+    port = LanePort(theirs, settings(watched=None, gives=True, **changed))
     lane = Lane.__new__(Lane)
     lane.control, lane.workers = control, []
     lane.process = multiprocessing.get_context("fork").Process(target=into_file)
     lane.process.start()
     theirs.close()
-    with closing(lane):
+    return closing(lane)
+
+
+def prints(index_queue, data_queue, done_event, dataset, collate_fn):
+    print("begins", flush=True)
+
+    class Queue:
+        def get(self, timeout):
+            item = index_queue.get(timeout)
+            if item is not None:
+                print("batch", item[0])
+                if item[0] == 2 and not is_damaged(DAMAGED):
+                    raise Redo(DAMAGED)
+                if item[0] == 2:
+                    print("with its picture")
+            return item
+
+    loop(Queue(), data_queue, done_event, dataset, collate_fn)
+
+
+def test_what_was_printed_is_not_printed_again(tmp_path, monkeypatch):
+    """Nor what it prints before its first batch; what is new is."""
+    monkeypatch.setattr(f"{__name__}.DAMAGED", b"")
+    monkeypatch.setattr("headrace.stage.redo._known", {0: {0}})
+    with printing(tmp_path / "said", prints) as lane:
         first = lane.connect(0)
         assert [ask(first, n)[0] for n in (0, 1)] == [[1], [2]]
         again = lane.connect(1)
         assert [ask(again, n)[0] for n in (0, 1, 2)] == [[1], [2], [3]]
-    assert (tmp_path / "said").read_text().splitlines() == [
-        "begins",
-        "batch 0",
-        "batch 1",
-        "batch 2",
-    ]
+    assert (tmp_path / "said").read_text().splitlines() == SAID
+
+
+def test_what_was_printed_before_a_damaged_picture_is_printed_once(tmp_path):
+    pytest.importorskip("PIL.Image")  # a lane whose program has it may defer pictures
+    with printing(tmp_path / "said", prints) as lane:
+        worker = lane.connect(0)
+        assert [ask(worker, n)[0] for n in (0, 1, 2)] == [[1], [2], [3]]
+    assert (tmp_path / "said").read_text().splitlines() == SAID

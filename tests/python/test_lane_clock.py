@@ -28,8 +28,11 @@ def test_all_cpu_time_is_told_once(monkeypatch):
         now.cpu += rng.randrange(1000)
         told += clock.news()
     assert 0 < now.reads - reads <= (now.wall - began) // every + 1, SEED
+    now.cpu += 300
+    now.wall += 1
+    assert told + clock.news(is_last=True) == now.cpu - 5, SEED
     now.wall += every
-    assert told + clock.news() == now.cpu - 5, SEED
+    assert clock.news() == 0, "it was told"
 
 
 def test_a_batch_that_another_process_answered_has_used_nothing():

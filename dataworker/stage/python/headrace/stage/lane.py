@@ -23,7 +23,7 @@ from .lane_images import keep_pictures, native_images, opened_pictures
 from .lane_requests import Again, Asked, Requests, passed
 from .lane_voice import Voice
 from .lessons import Lessons
-from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
+from .pickling import collating, keeps_nothing, pickle_error
 from .randomness import get_state, set_state
 from .redo import Redo, know
 from .seeded_keys import seeded
@@ -233,9 +233,7 @@ class LanePort:
         self._voice.begins(request.name)
         if (last := self._kept.find(asked)) is not None:
             # The slot was too small, or the answer went lost: user code does not run again.
-            if last.samples is not None:
-                with collating(asked.slot):
-                    last.value = self._collate(last.samples)
+            last.stack_again(asked.slot, self._collate)
             self._answer(asked, last)
             return None
         if self._settings.watched is None and request.name < self._newest:
@@ -244,7 +242,7 @@ class LanePort:
             self._requests.answer(asked, *passed(asked))
             return None
         self._newest = request.name
-        self._kept.make_room(asked)
+        self._kept.make_room(asked, self._collate)
         again = self._iteration is not None and self._iteration != request.name[0]
         if self._iteration is None and request.state and self._settings.iterable:
             again = True  # a saved place: __iter__, too, is to draw from where it says
@@ -285,6 +283,7 @@ class LanePort:
         if moved:
             set_state(state, self._roots)
         if self.may_defer:
+            flush()  # the batches before are made again unseen, and this one is heard again
             self._past.append(request.packed(with_state=moved))
         by_item = self._settings.auto_collation
         index = seeded(request.asked(by_item), request.seeds, self._roots, by_item)
@@ -361,7 +360,7 @@ class LanePort:
             outcome = wire.RAISED
         else:
             try:
-                pickled = pickle_batch(made.value, asked.slot, shares=True)
+                pickled = made.put(asked.slot, copies=self._kept.are_asked_ahead(asked))
                 self._buffers.see(sum(pickled[2]))
             except MemoryError:
                 outcome = wire.TOO_SMALL
@@ -381,7 +380,7 @@ class LanePort:
             b"",
             numbers(self._take_count()),
             numbers(made.count),
-            numbers(asked.cpu_used()),
+            numbers(asked.cpu_used(is_last=made.ended)),
             made.change.encode(),
         )
 

@@ -35,10 +35,10 @@ class CpuClock:
         self._told = time.process_time_ns()
         self._read_at = -_READ_EVERY_NS
 
-    def news(self) -> int:
-        """What was used since the last news, ns; 0 if that was told lately."""
+    def news(self, is_last: bool = False) -> int:
+        """What was used since the last news, ns; 0 if that was told lately. `is_last`: none may follow."""
         now = time.monotonic_ns()
-        if now - self._read_at < _READ_EVERY_NS:
+        if now - self._read_at < _READ_EVERY_NS and not is_last:
             return 0
         told, self._told, self._read_at = self._told, time.process_time_ns(), now
         return self._told - told
@@ -55,9 +55,10 @@ class Asked:
         self.slot = Slot(arena, request.slot_offset, request.slot_bytes)
         self._clock = clock
 
-    def cpu_used(self) -> int:
-        """CPU time of this process since it was last told, ns: of several batches, once for all of them."""
-        return 0 if self._clock is None else self._clock.news()
+    def cpu_used(self, is_last: bool = False) -> int:
+        """CPU time of this process since it was last told, ns: of several batches, once for all of them. `is_last`:
+        the lane has no more batches."""
+        return 0 if self._clock is None else self._clock.news(is_last)
 
 
 class Again(BaseException):

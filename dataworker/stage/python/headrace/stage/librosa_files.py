@@ -113,6 +113,7 @@ def entries() -> Iterator[Entry]:
         f"{library} {versions} {soundfile.__libsndfile_version__}",
         lambda: build_of(_FILES),
         _load,
+        quiet=True,
         to_array=_two,
         from_array=lambda array, rate: (array, rate),
     )

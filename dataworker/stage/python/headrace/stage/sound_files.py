@@ -59,12 +59,13 @@ def entries() -> Iterator[Entry]:
         f"soundfile.read {version}",
         lambda: build_of(_FILES),
         _read,
+        quiet=True,  # libmpg123 speaks of damaged frames
         to_array=_two,
         from_array=lambda array, rate: (array, rate),
     )
     yield Entry(
         soundfile, "read", FunctionType, version, _nothing, view=_rate, pictures=False, leaf=leaf
     )
-    reads = Reads(f"SoundFile.read {version}", lambda: build_of(_FILES), form)
+    reads = Reads(f"SoundFile.read {version}", lambda: build_of(_FILES), form, quiet=True)
     owner = soundfile.SoundFile
     yield Entry(owner, "read", FunctionType, version, _nothing, pictures=False, leaf=reads)
