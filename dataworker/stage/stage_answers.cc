@@ -16,7 +16,14 @@ constexpr std::size_t kMostPickleBytes = wire::kMaxBodyBytes / 2;
 constexpr std::size_t kMostOutputBytes = std::size_t{1} << 20;
 constexpr std::size_t kMadeKept = 256;
 constexpr std::size_t kParts = 14;  // of a frame
-enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2, kEnded = 3, kPassed = 4 };
+enum Outcome : std::uint64_t {
+  kMade = 0,
+  kRaised = 1,
+  kTooSmall = 2,
+  kEnded = 3,
+  kPassed = 4,
+  kEarly = 5
+};
 
 std::string OutputText(ByteSpan output) {
   return std::string(AsText(output.first(std::min(output.size(), kMostOutputBytes))));
@@ -59,6 +66,9 @@ StageAnswers::Made StageAnswers::Read(const StageJob& job, StageFrame frame,
   if (job.cancelled) return Refusal(job, Cancelled("the iteration was cancelled"));
   if (outcome[0] == kPassed) {
     return Refusal(job, Unavailable("the lane has made later batches, and its code runs once"));
+  }
+  if (outcome[0] == kEarly) {
+    return Refusal(job, Unavailable("the lane was not asked for the batch before this one"));
   }
   if (outcome[0] == kTooSmall) {
     return Refusal(

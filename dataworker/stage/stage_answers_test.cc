@@ -20,7 +20,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2, kEnded = 3, kPassed = 4 };
+enum Outcome : std::uint64_t {
+  kMade = 0,
+  kRaised = 1,
+  kTooSmall = 2,
+  kEnded = 3,
+  kPassed = 4,
+  kEarly = 5
+};
 
 Bytes Numbers(const std::vector<std::uint64_t>& numbers) {
   return CopyBytes(std::as_bytes(std::span(numbers)));
@@ -75,6 +82,13 @@ TEST_F(StageAnswersTest, ABatchThatTheLaneHasPassedIsRefusedAndNoneOfItIsTold) {
   EXPECT_EQ(made.answer.attempt, 6U);
   EXPECT_THAT(made.answer.pickle, IsEmpty());
   EXPECT_THAT(made.answer.python_error, IsEmpty());
+}
+
+TEST_F(StageAnswersTest, ABatchWhoseForerunnerTheLaneNeverHadIsRefused) {
+  const StageAnswers::Made made = Give(Frame(kEarly));
+  EXPECT_EQ(made.answer.status.code(), Code::kUnavailable);
+  EXPECT_EQ(made.answer.batch, BatchId(5));
+  EXPECT_THAT(made.answer.pickle, IsEmpty());
 }
 
 TEST_F(StageAnswersTest, AMadeBatchTellsWhatTheHostSaidAndWhatItCost) {

@@ -34,7 +34,8 @@ Bytes StageRequestBytes(const wire::BatchRequest& request, std::uint64_t slot_of
         static_cast<std::uint64_t>(request.lane_state.size()),
         static_cast<std::uint64_t>(request.index.size()),
         static_cast<std::uint64_t>(request.iteration.value),
-        static_cast<std::uint64_t>(request.batch.value)}) {
+        static_cast<std::uint64_t>(request.batch.value),
+        static_cast<std::uint64_t>(request.lane_after + 1)}) {
     AppendNumber(bytes, value);
   }
   AppendAll(bytes, request.keys);

@@ -62,10 +62,10 @@ Offset<fb::BatchRequest> Write(Builder& b, const BatchRequest& v) {
   const auto specs = WriteSpecs(b, v.specs);
   const auto witness = WriteScalars(b, v.witness);
   const auto whole = WriteScalars(b, v.witness_whole);
-  return fb::CreateBatchRequest(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
-                                keys, params, seeds, skip, v.slot.value, v.slot_offset,
-                                v.slot_bytes, v.lane.value, v.base_seed, lane_state, index,
-                                v.lane_set, sizes, witness, whole, specs, v.tail_node);
+  return fb::CreateBatchRequest(
+      b, v.session.value, v.iteration.value, v.batch.value, v.attempt, keys, params, seeds, skip,
+      v.slot.value, v.slot_offset, v.slot_bytes, v.lane.value, v.base_seed, lane_state, index,
+      v.lane_set, sizes, witness, whole, specs, v.tail_node, v.lane_after);
 }
 
 BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
@@ -88,7 +88,8 @@ BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
                    .specs = ReadSpecs(r, v->specs()),
                    .witness = r.Scalars(v->witness()),
                    .witness_whole = r.Scalars(v->witness_whole()),
-                   .tail_node = r.NotNegative(v->tail_node(), "tail_node")};
+                   .tail_node = r.NotNegative(v->tail_node(), "tail_node"),
+                   .lane_after = v->lane_after()};
   const std::size_t samples = out.keys.size();
   r.Require(out.params.empty() || (samples != 0 && out.params.size() % samples == 0),
             "params that do not divide among the keys");

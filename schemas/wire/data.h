@@ -106,6 +106,9 @@ struct BatchRequest {
   // The worker may leave the chain's nodes from this one on to the trainer, if its answer carries
   // the batch; 0: it may not.
   std::int32_t tail_node = 0;
+  // The batch of the same lane and iteration that is out before this one: a lane that was not asked for it
+  // refuses this one, so that its code runs in order whatever is lost on the way. -1: there is none.
+  std::int64_t lane_after = -1;
   friend bool operator==(const BatchRequest&, const BatchRequest&) = default;
 };
 

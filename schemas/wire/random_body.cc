@@ -207,6 +207,7 @@ BatchRequest RandomBody::Request() {
   out.index = Raw();
   out.lane_set = Number();
   out.tail_node = Count();
+  out.lane_after = Count() - 1;
   return out;
 }
 

@@ -125,7 +125,7 @@ class Ring:
 
     def ask(self, number, room=ROOM):
         """The batch, or what came of it."""
-        head = Request.HEAD.pack(0, 1, 0, room, 1, 0, 0, 0, 1, number)
+        head = Request.HEAD.pack(0, 1, 0, room, 1, 0, 0, 0, 1, number, 0)
         fd = os.memfd_create("request")
         os.write(fd, head + numbers(number))
         frame = wire.encode(wire.BATCH, numbers(9), numbers(0))
@@ -189,7 +189,7 @@ def test_a_batch_that_was_made_unheard_is_right_after_the_next_one(ring):
     """As where another process goes on, after a damaged picture."""
     ring.port._voice.silent = True
     asked = SimpleNamespace(worker=None, number=b"", slot=Slot(None, 0, 0))
-    head = Request.HEAD.pack(0, 1, 0, ROOM, 1, 0, 0, 0, 1, 0)
+    head = Request.HEAD.pack(0, 1, 0, ROOM, 1, 0, 0, 0, 1, 0, 0)
     asked.request = Request(head + numbers(0))
     ring.port._replay = iter([asked])
     item = ring.port.get(0)

@@ -64,7 +64,7 @@ class Lane:
 
 def send(worker, number, iteration=1):
     fd = os.memfd_create("request")
-    head = Request.HEAD.pack(0, 1, 0, 4096, 1, 0, 0, 0, iteration, number)
+    head = Request.HEAD.pack(0, 1, 0, 4096, 1, 0, 0, 0, iteration, number, 0)
     os.write(fd, head + numbers(number))
     frame = wire.encode(wire.BATCH, wire.numbers(9), wire.numbers(0))
     socket.send_fds(worker, [frame], [fd])

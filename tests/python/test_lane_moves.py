@@ -35,9 +35,9 @@ class Lane:
             each.close()
         os.close(self.port._requests._trainer)
 
-    def batch(self, number, state=b"", room=4096):
-        """(what is answered, the state after it)"""
-        head = Request.HEAD.pack(0, 1, 0, room, 1, 0, len(state), 0, 1, number)
+    def batch(self, number, state=b"", room=4096, after=-1):
+        """(what is answered, the state after it). `after`: the batch that is out before it."""
+        head = Request.HEAD.pack(0, 1, 0, room, 1, 0, len(state), 0, 1, number, after + 1)
         fd = os.memfd_create("request")
         os.write(fd, head + numbers(5) + state)
         frame = wire.encode(wire.BATCH, wire.numbers(9), wire.numbers(0))
@@ -104,6 +104,22 @@ def test_its_first_batch_is_made_again_from_its_beginning(lane):
     lane.batch(1, first[1])
     assert lane.batch(0) == first
     assert lane.made == 3
+
+
+def test_a_batch_is_not_made_before_the_one_that_is_out_before_it():
+    """That one was lost on its way, or refused by the worker: the lane's code must run in order."""
+    lane = Lane(ahead=2, ahead_bytes=4096)
+    try:
+        lane.batch(2, after=0)
+        assert (lane.outcome, lane.made) == (numbers(wire.EARLY), 0)
+        made = [lane.batch(0)[0], lane.batch(2, after=0)[0]]
+        lane.batch(6, after=4)
+        assert (lane.outcome, lane.made) == (numbers(wire.EARLY), 2)
+        made += [lane.batch(6)[0], lane.batch(8, after=6)[0]]  # the trainer has made 4 by itself
+        random.seed(4)
+        assert made == [pickle_of(random.random()) for _ in range(4)]
+    finally:
+        lane.close()
 
 
 def test_what_the_trainer_may_not_have_is_kept_and_no_more():

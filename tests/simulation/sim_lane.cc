@@ -25,7 +25,7 @@ namespace {
 using dataworker::StageMessage;
 
 // As headrace/stage/wire.py.
-constexpr std::uint64_t kMade = 0, kTooSmall = 2, kPassed = 4;
+constexpr std::uint64_t kMade = 0, kTooSmall = 2, kPassed = 4, kEarly = 5;
 constexpr std::size_t kHeadBytes = 12;
 constexpr std::size_t kMostPassed = 4;
 
@@ -120,6 +120,7 @@ struct SimLane::Asked {
   std::shared_ptr<Worker> worker;
   Bytes number;
   Name name;
+  Name after;  // -1: none
   std::uint64_t base_seed = 0;
   std::uint64_t slot_offset = 0, slot_bytes = 0;
   std::vector<std::int64_t> keys;
@@ -237,8 +238,9 @@ bool SimLane::TakeFrame(const std::shared_ptr<Worker>& worker) {
     asked.keys.resize(NumberAt(request, 4));
     asked.name = {static_cast<std::int64_t>(NumberAt(request, 8)),
                   static_cast<std::int64_t>(NumberAt(request, 9))};
+    asked.after = {asked.name.first, static_cast<std::int64_t>(NumberAt(request, 10)) - 1};
     for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-      asked.keys[i] = static_cast<std::int64_t>(NumberAt(request, 10 + i));
+      asked.keys[i] = static_cast<std::int64_t>(NumberAt(request, 11 + i));
     }
     asked_.push_back(std::move(asked));
   } else if (kind == StageMessage::kDoor) {
@@ -258,6 +260,8 @@ void SimLane::Next() {
       AnswerMade(asked, *made);
     } else if (asked.name < newest_) {
       Answer(asked, kPassed, 0, nullptr);
+    } else if (asked.after.second >= 0 && asked.after > newest_) {
+      Answer(asked, kEarly, 0, nullptr);
     } else {
       newest_ = asked.name;
       const bool small = asked.slot_bytes <= IterationOptions::kMostAheadBytes;

@@ -65,11 +65,12 @@ wire::BatchRequest BatchRequests::Make(const PlannedBatch& planned, const Dispat
   request.slot = slot.id;
   request.slot_offset = slot.offset;
   // By its room a lane's process knows that batches before it may be on their way (lane_window).
-  const bool capped = send.ahead && send.slot_bytes <= IterationOptions::kMostAheadBytes;
+  const bool capped = send.ahead() && send.slot_bytes <= IterationOptions::kMostAheadBytes;
   request.slot_bytes =
       capped ? std::min(slot.bytes, IterationOptions::kMostAheadBytes) : slot.bytes;
   if (parts_.context.plan.has_python_stage) {
     request.lane = LaneId(planned.lane);
+    if (send.ahead()) request.lane_after = BatchBook::BatchOf(send.after);
     request.base_seed = base_seed_;
     request.lane_state = parts_.lanes.state(planned.lane);
     request.index = parts_.book.index(send.ticket);

@@ -192,16 +192,19 @@ WorkerId Dispatcher::HasThem(std::ranges::subrange<std::deque<Out>::const_iterat
   return ready ? has_them : WorkerId();
 }
 
-bool Dispatcher::PutOut(std::int64_t ticket, std::int32_t lane) {
+std::int64_t Dispatcher::PutOut(std::int64_t ticket, std::int32_t lane) {
   std::deque<Out>& out = lane_out_[lane];
   const auto place = std::ranges::find(out, ticket, &Out::ticket);
-  const bool follows = std::ranges::count(out.begin(), place, false, &Out::done) > 0;
+  std::int64_t after = -1;
+  for (auto before = out.begin(); before != place; ++before) {
+    if (!before->done) after = before->ticket;
+  }
   if (place == out.end()) {
     out.push_back({.ticket = ticket});
   } else {
     place->done = false;  // it may have been added again
   }
-  return follows;
+  return after;
 }
 
 void Dispatcher::TakeIn(std::int64_t ticket, std::int32_t lane) {
@@ -320,9 +323,9 @@ Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId w
   ++batch.sends;
   batch.last_sent = now;
   batch.last_worker = worker;
-  const bool ahead = options_.lanes_in_order && PutOut(ticket, batch.lane);
+  const std::int64_t after = options_.lanes_in_order ? PutOut(ticket, batch.lane) : -1;
   if (options_.lanes_stay) lane_home_[batch.lane] = worker;
-  return {ticket, worker, id, batch.bytes, hedge, ahead};
+  return {ticket, worker, id, batch.bytes, hedge, after};
 }
 
 std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {

@@ -85,7 +85,9 @@ class Dispatcher {
     std::uint32_t attempt = 0;  // unique in the session
     std::uint64_t slot_bytes = 0;
     bool hedge = false;
-    bool ahead = false;  // a batch of the lane before it is not done
+    // The ticket of the lane's batch before it that is out and not done; -1: there is none.
+    std::int64_t after = -1;
+    [[nodiscard]] bool ahead() const { return after >= 0; }
   };
   enum class Answer : std::uint8_t {
     kMade,
@@ -223,8 +225,8 @@ class Dispatcher {
   // The ready worker that has all of these that are not done; invalid: there is none.
   [[nodiscard]] WorkerId HasThem(
       std::ranges::subrange<std::deque<Out>::const_iterator> before) const;
-  // Notes that the lane's batch goes out. Returns whether one before it is not done.
-  bool PutOut(std::int64_t ticket, std::int32_t lane);
+  // Notes that the lane's batch goes out. Returns Send::after.
+  std::int64_t PutOut(std::int64_t ticket, std::int32_t lane);
   void TakeIn(std::int64_t ticket, std::int32_t lane);
   // The first answer has come from that attempt's worker.
   void CountPaces(const Attempt& first);

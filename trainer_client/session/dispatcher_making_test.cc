@@ -85,7 +85,8 @@ TEST_F(DispatcherMaking, AsManyBatchesOfALaneAsItsWindowAreOutAtOnce) {
   for (std::size_t i = 0; i < first.size(); ++i) {
     EXPECT_EQ(first[i].ticket, static_cast<std::int64_t>(i));
     EXPECT_EQ(first[i].worker, first[i % 2].worker) << "a lane's are at one worker";
-    EXPECT_EQ(first[i].ahead, i >= 2);
+    EXPECT_EQ(first[i].after,
+              static_cast<std::int64_t>(i) - 2 < 0 ? -1 : static_cast<std::int64_t>(i) - 2);
   }
   // Its process keeps the last two. So what is older than that must have come.
   const auto made = [&](const Dispatcher::Send& send, int ms) {
@@ -99,6 +100,8 @@ TEST_F(DispatcherMaking, AsManyBatchesOfALaneAsItsWindowAreOutAtOnce) {
   ASSERT_EQ(next.size(), 2U) << "0 and 2 have come";
   EXPECT_EQ(next[0].ticket, 6);
   EXPECT_EQ(next[1].ticket, 8);
+  EXPECT_EQ(next[0].after, 4) << "2 has come";
+  EXPECT_EQ(next[1].after, 6);
 }
 
 TEST_F(DispatcherMaking, TheFirstBatchesOfALaneGoOutOneByOne) {
@@ -146,7 +149,7 @@ TEST_F(DispatcherMaking, WhatIsLostGoesTogetherToOneOfTheOthers) {
   for (std::size_t i = 0; i < again.size(); ++i) {
     EXPECT_EQ(again[i].ticket, static_cast<std::int64_t>(i));
     EXPECT_EQ(again[i].worker, again[0].worker);
-    EXPECT_EQ(again[i].ahead, i > 0);
+    EXPECT_EQ(again[i].ahead(), i > 0);
   }
   // And once more, where the first of them has come.
   EXPECT_EQ(dispatcher.OnAnswer(again[0].worker, again[0].attempt, Answer::kMade, 0, At(2)),
@@ -285,7 +288,7 @@ TEST_F(DispatcherMaking, LargeBatchesOfALaneGoOutOneByOne) {
     const auto sends = dispatcher.Poll(At(i));
     ASSERT_EQ(sends.size(), i == 1 ? 2U : 1U);
     EXPECT_EQ(sends[0].ticket, i);
-    EXPECT_FALSE(sends[0].ahead);
+    EXPECT_FALSE(sends[0].ahead());
     if (i == 1) {
       EXPECT_EQ(sends[1].ticket, 2) << "a small one may follow a large one";
       break;
@@ -305,7 +308,7 @@ TEST_F(DispatcherMaking, LargeBatchesOfALaneGoOutOneByOne) {
   EXPECT_EQ(grown.OnAnswer(kA, sends[0].attempt, Answer::kMade, 0, At(2)), Verdict::kTake);
   const auto large = grown.Poll(At(2)).at(0);
   EXPECT_EQ(large.slot_bytes, most + 1);
-  EXPECT_FALSE(large.ahead);
+  EXPECT_FALSE(large.ahead());
 }
 
 TEST_F(DispatcherMaking, OptionsFollowWhatMakingABatchTwiceDoes) {

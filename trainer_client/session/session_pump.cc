@@ -297,7 +297,7 @@ void SessionPump::PumpOnce() {
   for (const Dispatcher::Send& send : dispatcher_.Poll(reactor_->clock().Now())) {
     const PlannedBatch* const planned = book_.Find(send.ticket);
     // It may have memory that others may not.
-    const bool next = planned != nullptr && !send.ahead && book_.Current(send.ticket) &&
+    const bool next = planned != nullptr && !send.ahead() && book_.Current(send.ticket) &&
                       shared_->Wants(planned->batch);
     const Status sent =
         starved && !next ? Unavailable("") : requests_.Send(send, answers_.checking(), next);

@@ -20,7 +20,7 @@ from . import ahead, bad_samples, declared_here, doubts, functions, leaves, memo
 from .checkpoint import Checkpoint, Handed, Received
 from .kept_batches import KeptBatches, Made
 from .lane_images import keep_pictures, native_images, opened_pictures
-from .lane_requests import Again, Asked, Requests, passed
+from .lane_requests import Again, Asked, Requests, turn_of, unmade
 from .lane_voice import Voice
 from .lessons import Lessons
 from .pickling import collating, keeps_nothing, pickle_error
@@ -236,10 +236,9 @@ class LanePort:
             last.stack_again(asked.slot, self._collate)
             self._answer(asked, last)
             return None
-        if self._settings.watched is None and request.name < self._newest:
-            # What the trainer does not have is kept. So this is a repeat of one that it has, from a
-            # data worker that was slow to hand it on.
-            self._requests.answer(asked, *passed(asked))
+        turn = turn_of(request, self._newest)
+        if turn == wire.EARLY or (turn == wire.PASSED and self._settings.watched is None):
+            self._requests.answer(asked, *unmade(asked, turn))
             return None
         self._newest = request.name
         self._kept.make_room(asked, self._collate)

@@ -186,9 +186,19 @@ class Requests:
         object_reads.by = worker.door
 
 
-def passed(asked: Asked) -> tuple[bytes, ...]:
-    """The parts of wire.DONE for a batch that the lane has passed."""
+def turn_of(request: Request, newest: list[int]) -> int:
+    """MADE: the batch is the lane's next one, or may be. PASSED: it is none of those that the trainer may still need
+    (KeptBatches), but a repeat of one that it has, from a data worker that was slow to hand it on. EARLY: the one
+    before it was lost on its way, or refused. `newest`: the name of the latest batch that the lane was asked for."""
+    if request.name < newest:
+        return wire.PASSED
+    before = [request.name[0], request.after - 1]
+    return wire.EARLY if request.after and before > newest else wire.MADE
+
+
+def unmade(asked: Asked, outcome: int) -> tuple[bytes, ...]:
+    """The parts of wire.DONE for a batch that the lane does not make."""
     none = wire.numbers(0)
     empty = wire.numbers()
     made = b"", empty, empty, b"", b"", b"", b""
-    return wire.numbers(wire.PASSED), none, *made, none, none, wire.numbers(asked.cpu_used()), b""
+    return wire.numbers(outcome), none, *made, none, none, wire.numbers(asked.cpu_used()), b""

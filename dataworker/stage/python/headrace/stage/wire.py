@@ -17,8 +17,9 @@ _PEEKED = 32 << 10
 SESSION, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE, PREPARE, END, BECAME, UNFIT = range(1, 13)
 HELLO = 13
 OBJECT, ANSWER, TAKEN, DOOR = range(14, 18)
-# Outcomes of a batch. PASSED: the lane has gone on to later ones, and its code runs once.
-MADE, RAISED, TOO_SMALL, LANE_ENDED, PASSED = range(5)
+# Outcomes of a batch. PASSED: the lane has gone on to later ones, and its code runs once. EARLY: it was not asked for
+# the batch before.
+MADE, RAISED, TOO_SMALL, LANE_ENDED, PASSED, EARLY = range(6)
 
 
 class OtherRelease(Exception):
@@ -142,17 +143,18 @@ class Request:
     """One batch, as the worker wrote it: into the frame's second part, or into a memory file.
 
     u64: lane, base_seed, slot_offset, slot_bytes, number of keys, of seeds, bytes of state, bytes of
-    index, iteration, batch; then the keys (i64), the seeds (u64: RngMode sample, one a key), the state
+    index, iteration, batch, and 1 + the batch of the iteration that the lane makes before this one (0:
+    none is out); then the keys (i64), the seeds (u64: RngMode sample, one a key), the state
     (pickled; empty: the lane begins) and the index (pickled: what the sampler gave, where that is no
     list of int; else empty).
     """
 
-    HEAD = struct.Struct("<10Q")
+    HEAD = struct.Struct("<11Q")
 
     def __init__(self, data: bytes) -> None:
         head = self.HEAD.unpack_from(data)
         self.lane, self.base_seed, self.slot_offset, self.slot_bytes = head[:4]
-        keys, seeds, state, index, *self.name = head[4:]
+        keys, seeds, state, index, *self.name, self.after = head[4:]
         at = self.HEAD.size
         self.keys = list(struct.unpack_from(f"<{keys}q", data, at))
         at += 8 * keys
@@ -166,7 +168,7 @@ class Request:
         state = self.state if with_state else b""
         head = self.HEAD.pack(
             *(self.lane, self.base_seed, self.slot_offset, self.slot_bytes),
-            *(len(self.keys), len(self.seeds), len(state), len(self.index), *self.name),
+            *(len(self.keys), len(self.seeds), len(state), len(self.index), *self.name, self.after),
         )
         keys = struct.pack(f"<{len(self.keys)}q", *self.keys)
         return head + keys + numbers(*self.seeds) + state + self.index
