@@ -85,13 +85,15 @@ Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint6
   return {};
 }
 
-Result<LeafShelf::File> LeafShelf::Index() {
+Result<LeafShelf::File> LeafShelf::Index(SteadyTime now) {
   Sweep();
   const MarkedFiles* const files = store_->files();
   const std::uint64_t version = files == nullptr ? 0 : files->version();
-  if (!index_.memory.valid() || version != files_version_) {
+  const bool is_old = version != files_version_ && now - made_ >= kLeastAge;
+  if (!index_.memory.valid() || is_old) {
     HR_TRY(index_, MakeIndex<FullRow>());
     files_version_ = version;
+    made_ = now;
   }
   UniqueFd copy(::fcntl(index_.memory.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) return ErrnoStatus(errno, "a descriptor for leaves");

@@ -70,7 +70,7 @@ class LeafShelfTest : public ::testing::Test {
     return shelf_->Put(job, Memory(content), rows.size(), content.size());
   }
   std::vector<LeafShelf::FullRow> Index() {
-    const auto index = shelf_->Index();
+    const auto index = shelf_->Index(SteadyTime());
     EXPECT_TRUE(index.ok());
     std::vector<LeafShelf::FullRow> rows(index->bytes / sizeof(LeafShelf::FullRow));
     EXPECT_EQ(::pread(index->memory.get(), rows.data(), index->bytes, 0),
@@ -103,13 +103,13 @@ TEST_F(LeafShelfTest, WhatIsHandedOverIsFoundByTheIndexAndIsTheVeryMemory) {
 TEST_F(LeafShelfTest, AnIndexIsMadeOnceUntilSomethingComesOrGoesAndNobodyWritesIt) {
   const auto inode = [&] {
     struct stat st;
-    EXPECT_EQ(::fstat(shelf_->Index()->memory.get(), &st), 0);
+    EXPECT_EQ(::fstat(shelf_->Index(SteadyTime())->memory.get(), &st), 0);
     return st.st_ino;
   };
   ASSERT_TRUE(Put(4096, {RowOf(1, 0, 100)}).ok());
   const auto first = inode();
   EXPECT_EQ(inode(), first);
-  const auto index = shelf_->Index();
+  const auto index = shelf_->Index(SteadyTime());
   EXPECT_LT(::pwrite(index->memory.get(), "x", 1, 0), 0) << "one lane's is all lanes'";
   EXPECT_EQ(::mmap(nullptr, 4096, PROT_WRITE, MAP_SHARED, index->memory.get(), 0), MAP_FAILED);
   ASSERT_TRUE(Put(4096, {RowOf(2, 0, 100)}).ok());
