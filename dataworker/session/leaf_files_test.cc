@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "dataworker/cache/disk/disk_cache.h"
+#include "dataworker/cache/disk/faulty_disk.h"
 #include "dataworker/cache/disk/record.h"
 #include "dataworker/cache/memory/memory_cache.h"
 #include "dataworker/session/leaf_shelf.h"
@@ -66,7 +67,7 @@ class LeafFilesTest : public ::testing::Test {
   void Start(std::uint64_t memory = 1 << 20, std::uint64_t disk = 64 << 20) {
     shelf_.reset();
     store_.reset();
-    auto folder = SegmentFolder::Open(path_, kFileMaker);
+    auto folder = SegmentFolder::Open(path_, kFileMaker, disk_);
     ASSERT_TRUE(folder.ok()) << folder.status().ToString();
     std::vector<SampleStore::Tier> tiers;
     if (memory > 0) tiers.push_back({"memory", MakeMemoryCache(memory)});
@@ -93,7 +94,11 @@ class LeafFilesTest : public ::testing::Test {
     return shelf_->Put(job, std::move(file), rows.size(), content.size());
   }
   std::vector<LeafShelf::FullRow> Rows() {
-    const auto index = shelf_->Index();
+    now_ += LeafShelf::kLeastAge;  // files of now
+    return RowsNow();
+  }
+  std::vector<LeafShelf::FullRow> RowsNow() {
+    const auto index = shelf_->Index(now_);
     EXPECT_TRUE(index.ok());
     std::vector<LeafShelf::FullRow> rows(index->bytes / sizeof(LeafShelf::FullRow));
     EXPECT_EQ(::pread(index->memory.get(), rows.data(), index->bytes, 0),
@@ -153,6 +158,8 @@ class LeafFilesTest : public ::testing::Test {
   StoreQuota OnDiskAlone() { return {.bytes = 0, .tiers = {{"disk", kAllBytes}}}; }
 
   std::string path_;
+  SteadyTime now_{};
+  FaultyDisk disk_;
   std::shared_ptr<SampleStore> store_;
   std::unique_ptr<LeafShelf> shelf_;
 };
@@ -222,13 +229,61 @@ TEST_F(LeafFilesTest, AnIndexIsMadeAgainOnlyWhenSomethingComesOrGoes) {
   RowsOf(1);
   const auto inode = [&] {
     struct stat st;
-    EXPECT_EQ(::fstat(shelf_->Index()->memory.get(), &st), 0);
+    EXPECT_EQ(::fstat(shelf_->Index(now_)->memory.get(), &st), 0);
     return st.st_ino;
   };
   const auto first = inode();
   EXPECT_EQ(inode(), first);
   store_->SetQuota(kFileJob, StoreQuota{});
   EXPECT_TRUE(Rows().empty());
+}
+
+// Each file write is a change, and each lane asks.
+TEST_F(LeafFilesTest, WhatIsWrittenMakesAnIndexAgainOnlyNowAndThen) {
+  store_->SetQuota(kFileJob, OnDiskAlone());
+  ASSERT_TRUE(Put({{1, 300'000}}).ok());
+  RowsOf(1);
+  const auto await = [&](std::size_t count) {
+    while (store_->files()->List(10).size() != count) std::this_thread::yield();
+  };
+  ASSERT_TRUE(Put({{2, 300'000}}).ok());
+  await(2);
+  EXPECT_EQ(RowsNow().size(), 1U);
+  now_ += LeafShelf::kLeastAge - Duration(1);
+  EXPECT_EQ(RowsNow().size(), 1U);
+  now_ += Duration(1);
+  EXPECT_EQ(RowsNow().size(), 2U);
+  store_->SetQuota(kFileJob, StoreQuota{});
+  const auto rows = RowsNow();
+  ASSERT_EQ(rows.size(), 2U) << "they have gone";
+  for (const auto& row : rows) EXPECT_FALSE(Read(row)) << "which is a miss";
+  now_ += LeafShelf::kLeastAge;
+  EXPECT_TRUE(RowsNow().empty());
+}
+
+TEST_F(LeafFilesTest, WhatComesToMemoryIsNamedAtOnceAndFilesWithIt) {
+  ASSERT_TRUE(Put({{1, 30'000}}).ok());
+  EXPECT_EQ(RowsNow().size(), 1U);
+  ASSERT_TRUE(Put({{2, 30'000}}).ok());
+  EXPECT_EQ(RowsNow().size(), 2U);
+  store_->SetQuota(kFileJob, OnDiskAlone());
+  while (store_->files()->List(10).size() < 2) std::this_thread::yield();
+  const auto rows = RowsNow();
+  EXPECT_EQ(OfFiles(rows), 2U);
+  ExpectAll(rows);
+}
+
+TEST_F(LeafFilesTest, WhereLanesCouldNotReadWithoutWaitingNoneIsInFiles) {
+  store_->SetQuota(kFileJob, OnDiskAlone());
+  ASSERT_TRUE(Put({{1, 300'000}}).ok());
+  RowsOf(1);
+  disk_.can_read_now = false;
+  Start();
+  EXPECT_TRUE(Rows().empty());
+  EXPECT_FALSE(shelf_->CostOfFiles());
+  EXPECT_EQ(shelf_->Room(kFileJob).files, 0U);
+  store_->SetQuota(kFileJob, OnDiskAlone());
+  EXPECT_EQ(Put({{2, 300'000}}).code(), Code::kResourceExhausted);
 }
 
 TEST_F(LeafFilesTest, LookupsAreCountedWhereTheyEnded) {

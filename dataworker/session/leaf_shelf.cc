@@ -81,17 +81,23 @@ Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint6
   if (!taken.chunk) return {};  // they are in files
   kept.chunk = taken.chunk;
   segments_.emplace(next_++, std::move(kept));
-  index_ = {};
+  segments_changed_ = true;
   return {};
 }
 
-Result<LeafShelf::File> LeafShelf::Index() {
+Result<LeafShelf::File> LeafShelf::Index(SteadyTime now) {
   Sweep();
   const MarkedFiles* const files = store_->files();
   const std::uint64_t version = files == nullptr ? 0 : files->version();
-  if (!index_.memory.valid() || version != files_version_) {
+  const auto rows = static_cast<Duration::rep>(index_.bytes / sizeof(FullRow));
+  const Duration least = std::max(kLeastAge, rows * kAgeOfRow);
+  const bool changed = segments_changed_ || version != files_version_;
+  const bool at_once = segments_changed_ && least == kLeastAge;
+  if (!index_.memory.valid() || at_once || (changed && now - made_ >= least)) {
     HR_TRY(index_, MakeIndex<FullRow>());
     files_version_ = version;
+    segments_changed_ = false;
+    made_ = now;
   }
   UniqueFd copy(::fcntl(index_.memory.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) return ErrnoStatus(errno, "a descriptor for leaves");
@@ -156,7 +162,7 @@ Result<LeafShelf::File> LeafShelf::Segment(JobId job, std::uint64_t segment) {
 
 void LeafShelf::Sweep() {
   const auto gone = [](const auto& entry) { return entry.second.chunk.expired(); };
-  if (std::erase_if(segments_, gone) > 0) index_ = {};
+  if (std::erase_if(segments_, gone) > 0) segments_changed_ = true;
 }
 
 }  // namespace headrace::dataworker

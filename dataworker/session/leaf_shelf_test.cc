@@ -69,8 +69,8 @@ class LeafShelfTest : public ::testing::Test {
     const Bytes content = Content(entries, rows);
     return shelf_->Put(job, Memory(content), rows.size(), content.size());
   }
-  std::vector<LeafShelf::FullRow> Index() {
-    const auto index = shelf_->Index();
+  std::vector<LeafShelf::FullRow> Index(SteadyTime now = {}) {
+    const auto index = shelf_->Index(now);
     EXPECT_TRUE(index.ok());
     std::vector<LeafShelf::FullRow> rows(index->bytes / sizeof(LeafShelf::FullRow));
     EXPECT_EQ(::pread(index->memory.get(), rows.data(), index->bytes, 0),
@@ -103,19 +103,32 @@ TEST_F(LeafShelfTest, WhatIsHandedOverIsFoundByTheIndexAndIsTheVeryMemory) {
 TEST_F(LeafShelfTest, AnIndexIsMadeOnceUntilSomethingComesOrGoesAndNobodyWritesIt) {
   const auto inode = [&] {
     struct stat st;
-    EXPECT_EQ(::fstat(shelf_->Index()->memory.get(), &st), 0);
+    EXPECT_EQ(::fstat(shelf_->Index(SteadyTime())->memory.get(), &st), 0);
     return st.st_ino;
   };
   ASSERT_TRUE(Put(4096, {RowOf(1, 0, 100)}).ok());
   const auto first = inode();
   EXPECT_EQ(inode(), first);
-  const auto index = shelf_->Index();
+  const auto index = shelf_->Index(SteadyTime());
   EXPECT_LT(::pwrite(index->memory.get(), "x", 1, 0), 0) << "one lane's is all lanes'";
   EXPECT_EQ(::mmap(nullptr, 4096, PROT_WRITE, MAP_SHARED, index->memory.get(), 0), MAP_FAILED);
   ASSERT_TRUE(Put(4096, {RowOf(2, 0, 100)}).ok());
   EXPECT_EQ(Index().size(), 2U);
   store_->SetQuota(kLeafJob, StoreQuota{});
   EXPECT_TRUE(Index().empty());
+}
+
+// It takes long to make, and is made where others wait.
+TEST_F(LeafShelfTest, ALargeIndexIsMadeAgainOnlyNowAndThen) {
+  std::vector<LeafRow> rows;
+  for (std::uint64_t tag = 0; tag < 30'000; ++tag) rows.push_back(RowOf(tag, 0, 8));
+  ASSERT_TRUE(Put(64, rows).ok());
+  ASSERT_EQ(Index().size(), 30'000U);
+  ASSERT_TRUE(Put(64, {RowOf(30'000, 0, 8)}).ok());
+  EXPECT_EQ(Index().size(), 30'000U);
+  const SteadyTime later = SteadyTime() + 30'000 * LeafShelf::kAgeOfRow;
+  EXPECT_EQ(Index(later - Duration(1)).size(), 30'000U);
+  EXPECT_EQ(Index(later).size(), 30'001U);
 }
 
 TEST_F(LeafShelfTest, ItCountsInTheJobsQuotaWithItsEntries) {

@@ -67,7 +67,8 @@ ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& atta
   }
   if (ask.what == What::kLeafIndex) {
     Count(environment, job, ask, own_reads);
-    told = ToldFile(ask.size == 1 ? leaves.Index() : leaves.IndexOfMemory());
+    told = ToldFile(ask.size == 1 ? leaves.Index(environment.reactor.clock().Now())
+                                  : leaves.IndexOfMemory());
   } else if (ask.what == What::kLeafPut) {
     told.status = leaves.Put(job, std::move(passed), ask.first, ask.bytes);
   } else {

@@ -1,6 +1,7 @@
 """Leaves that the worker has in files: a lane reads them by itself, believes no record that is damaged or another's,
 and never waits longer than it would take to make one."""
 
+import errno
 import os
 import random
 import resource
@@ -207,6 +208,38 @@ def test_descriptors_are_few_and_go(disk, payload, monkeypatch):
     assert resource.RLIMIT_NOFILE is not None
 
 
+def has_no_such_reads(monkeypatch, number):
+    def preadv(*_):
+        raise OSError(number, "no such reads")
+
+    monkeypatch.setattr(leaf_files.os, "preadv", preadv)
+
+
+NO_SUCH_READS = [errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL]
+
+
+@pytest.mark.parametrize("number", NO_SUCH_READS)
+def test_a_file_system_without_such_reads_is_asked_once(disk, payload, number, monkeypatch):
+    """As some network file systems: a read there could wait for longer than a leaf takes to make."""
+    files = disk.files(monkeypatch)
+    has_no_such_reads(monkeypatch, number)
+    before = len(os.listdir("/proc/self/fd"))
+    for one in range(50):
+        assert files.read(TAG, WORDS, place(payload)._replace(file=OF_FILE | one)) is None
+    assert disk.opened == 1 and disk.slept == 0 and not files.can_read
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
+def test_an_error_of_one_file_is_none_of_the_file_systems(disk, payload, number, monkeypatch):
+    files = disk.files(monkeypatch)
+    with monkeypatch.context() as failing:
+        has_no_such_reads(failing, number)
+        assert files.read(TAG, WORDS, place(payload)) is None
+    assert files.can_read
+    assert bytes(files.read(TAG, WORDS, place(payload))) == payload
+
+
 def test_reads_are_none_of_the_codes_that_runs(disk, payload):
     files = Files(disk.open)
     before = _calls()
@@ -249,6 +282,24 @@ def test_what_takes_less_than_a_read_is_not_offered_to_files(tmp_path):
     offered(lane, KEYS, seconds=0.01)
     lane.end()
     assert worker.entries == 0
+
+
+@pytest.mark.parametrize("number", NO_SUCH_READS)
+def test_a_lane_that_can_not_read_files_asks_for_none_and_offers_none(
+    tmp_path, number, monkeypatch
+):
+    worker = LeafWorker(folder=tmp_path)
+    offered(worker.lane(), KEYS[:20])
+    lane = worker.lane()
+    has_no_such_reads(monkeypatch, number)
+    assert lane.may_keep and lane.wants_whole
+    asked = worker.asked
+    assert all(lane.find(key) is None for key in KEYS[:20])
+    assert worker.asked == asked + 1
+    assert not lane.keeps(0.01, 20_000) and not lane.may_keep and not lane.wants_whole
+    offered(lane, KEYS[20:])
+    lane.end()
+    assert (worker.entries, worker.of_files, worker.misses) == (20, 0, 20)
 
 
 def test_files_that_the_worker_has_given_up_are_misses(tmp_path):

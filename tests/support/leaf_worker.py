@@ -115,6 +115,7 @@ class LeafWorker:
             leaves.here.end()
         leaves.here = leaves.Leaves(first, keeps, door=lambda: self)
         leaves.here.begin()
+        leaves.active()  # as whatever looks for a leaf does; before, the worker is not asked
         return leaves.here
 
     def _ask(self) -> None:

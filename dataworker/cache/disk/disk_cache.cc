@@ -37,17 +37,6 @@ CachePin ReadGivenUp(const EntryId& id, const DiskIndex::Entry& entry, BufferPoo
   return got.ok() ? PinOf(std::move(*got), place.chunk) : CachePin();
 }
 
-// A segment whose file is deleted by the thread that writes, as files are made there: the reactor calls a
-// tier too, and must not wait for a disk, nor for a lock of somebody who does. One thread does both in
-// their order, so the files never take more than the budget.
-std::shared_ptr<Segment> DeletedBy(const std::shared_ptr<IoExecutor>& thread,
-                                   std::shared_ptr<Segment> segment) {
-  Segment* const plain = segment.get();
-  return {plain, [thread, last = std::move(segment)](Segment*) mutable {
-            thread->Submit([ends = std::move(last)]() mutable { ends.reset(); });
-          }};
-}
-
 // Methods: CacheTier's, those of MarkedFiles, and the steps of a read.
 class DiskCache final : public CacheTier, public MarkedFiles {
  public:
@@ -58,9 +47,7 @@ class DiskCache final : public CacheTier, public MarkedFiles {
         health_(options.rest),
         chunks_(budget_,
                 {.make_body =
-                     [this](std::size_t bytes) {
-                       return DeletedBy(writes_.thread(), folder_->Make(bytes));
-                     },
+                     [this](std::size_t bytes) { return writes_.Deletes(folder_->Make(bytes)); },
                  .largest_chunk = static_cast<std::size_t>(
                      std::max<std::uint64_t>(budget_ / kMostSegments, kLeastLargestChunk)),
                  .around_entry = kRecordHeaderBytes},
@@ -138,33 +125,41 @@ class DiskCache final : public CacheTier, public MarkedFiles {
             key);
   }
 
-  // They are written from the memory itself, so this copies nothing.
+  // They are written from the memory itself, without a copy, if they are at least half of it: all of it waits then.
+  // Else, or where that is too much, they are copied: a few small ones would hold memory that nobody counts.
   TakenOver TakeOver(JobId job, const std::shared_ptr<SealedMemory>& memory,
                      std::span<const SealedEntry> entries) override {
     TakenOver taken;
-    if (health_.rests() || stopped_) return taken;
+    if (!TakesOver()) return taken;
     const ReadCost cost = Cost();
+    std::vector<const SealedEntry*> paying;
+    std::uint64_t bytes = 0;
     for (const SealedEntry& entry : entries) {
-      if (entry.cost < cost.Of(entry.bytes)) continue;
-      if (!writes_.HasRoom(entry.bytes)) break;
-      const DiskIndex::Found found = index_.Find(entry.key);
+      if (entry.cost < cost.Of(entry.bytes) || index_.Has(entry.key)) continue;
+      paying.push_back(&entry);
+      bytes += entry.bytes;
+    }
+    const auto held = 2 * bytes < memory->room() ? nullptr : writes_.Hold(memory);
+    for (const SealedEntry* const entry : paying) {
+      if (!held && !writes_.HasRoom(entry->bytes)) break;
+      const DiskIndex::Found found = index_.Find(entry->key);
       chunks_.Release(found.stale, found.stale_name);
-      if (!index_.Claim(entry.key)) continue;
-      const ByteSpan bytes = memory->bytes().subspan(entry.offset, entry.bytes);
-      const Payload payload{{memory, bytes.data()}, entry.bytes, entry.cost, entry.mark};
-      if (!Keep(job, entry.key, payload)) break;
+      if (!index_.Claim(entry->key)) continue;
+      const ByteSpan payload = memory->bytes().subspan(entry->offset, entry->bytes);
+      if (!Keep(job, entry->key, payload, entry->cost, entry->mark, held)) break;
       ++taken.entries;
     }
     return taken;
   }
   [[nodiscard]] std::uint64_t RoomToTakeOver(JobId job) const override {
-    if (health_.rests() || stopped_ || !chunks_.HasRoom(job, kLeastTakenOver)) return 0;
+    if (!TakesOver() || !chunks_.HasRoom(job, kLeastTakenOver)) return 0;
     return writes_.room();
   }
   void CountLookups(JobId job, std::uint64_t hits, std::uint64_t misses) override {
     index_.CountLookups(job, hits, misses);
   }
-  [[nodiscard]] MarkedFiles* files() override { return this; }
+  // Who reads by itself must not wait, and there nobody could tell.
+  [[nodiscard]] MarkedFiles* files() override { return folder_->can_read_now() ? this : nullptr; }
 
   [[nodiscard]] std::uint64_t version() const override { return index_.marked_version(); }
   [[nodiscard]] std::vector<MarkedEntry> List(std::size_t most) const override {
@@ -235,22 +230,14 @@ class DiskCache final : public CacheTier, public MarkedFiles {
 
  protected:
   bool Store(JobId job, const CacheKey& key, ByteSpan payload, Duration cost) override {
-    std::optional<ChunkStore::Place> place = PlaceFor(job, key, payload.size(), cost);
-    if (!place) return false;
-    const std::shared_ptr<std::byte> buffer = buffers_->Take(payload.size());
-    if (!payload.empty()) std::memcpy(buffer.get(), payload.data(), payload.size());
-    Write(key, std::move(*place), {buffer, payload.size(), cost, {}});
-    return true;
+    return Keep(job, key, payload, cost, {}, nullptr);
   }
   void Abandon(const CacheKey& key) override { index_.Abandon(key); }
 
  private:
-  struct Payload {
-    std::shared_ptr<const std::byte> buffer;
-    std::uint64_t bytes = 0;
-    Duration cost{};
-    EntryMark mark{};
-  };
+  [[nodiscard]] bool TakesOver() const {
+    return folder_->can_read_now() && !health_.rests() && !stopped_;
+  }
   // Room for an entry that is claimed. Empty: there is none, and the claim is given back.
   std::optional<ChunkStore::Place> PlaceFor(JobId job, const CacheKey& key, std::size_t bytes,
                                             Duration cost) {
@@ -264,23 +251,29 @@ class DiskCache final : public CacheTier, public MarkedFiles {
     Abandon(key);
     return std::nullopt;
   }
-  void Write(const CacheKey& key, ChunkStore::Place place, const Payload& payload) {
-    auto segment = std::static_pointer_cast<Segment>(place.chunk->body());
-    index_.Put(key, {std::move(place.chunk), place.offset, payload.bytes}, payload.buffer,
-               payload.mark);
+  // Has an entry that is claimed written. `held`: of the memory that it lies in, which waits already; else it is
+  // copied. False: there is no room.
+  bool Keep(JobId job, const CacheKey& key, ByteSpan payload, Duration cost, const EntryMark& mark,
+            const std::shared_ptr<const std::byte>& held) {
+    std::optional<ChunkStore::Place> place = PlaceFor(job, key, payload.size(), cost);
+    if (!place) return false;
+    std::shared_ptr<const std::byte> buffer(held, payload.data());
+    if (!held) {
+      const std::shared_ptr<std::byte> copy = buffers_->Take(payload.size());
+      if (!payload.empty()) std::memcpy(copy.get(), payload.data(), payload.size());
+      buffer = copy;
+    }
+    auto segment = std::static_pointer_cast<Segment>(place->chunk->body());
+    index_.Put(key, {std::move(place->chunk), place->offset, payload.size()}, buffer, mark);
     writes_.Push({.key = key,
                   .segment = std::move(segment),
-                  .offset = place.offset,
-                  .buffer = payload.buffer,
-                  .bytes = payload.bytes,
-                  .cost = payload.cost,
-                  .mark = payload.mark});
-  }
-  // False: there is no room.
-  bool Keep(JobId job, const CacheKey& key, const Payload& payload) {
-    std::optional<ChunkStore::Place> place = PlaceFor(job, key, payload.bytes, payload.cost);
-    if (place) Write(key, std::move(*place), payload);
-    return place.has_value();
+                  .offset = place->offset,
+                  .buffer = std::move(buffer),
+                  .bytes = payload.size(),
+                  .counted = held ? 0 : payload.size(),
+                  .cost = cost,
+                  .mark = mark});
+    return true;
   }
   // What the kernel has in memory is read here: that takes less than having another thread do it.
   CacheLookup ReadNow(JobId job, const CacheKey& key, const EntryPlace& place) {
@@ -360,9 +353,8 @@ class DiskCache final : public CacheTier, public MarkedFiles {
       costs.Add(Duration(std::min(record.cost_ns, kMostRecordCostNs)),
                 kRecordHeaderBytes + record.bytes);
     }
-    const std::shared_ptr<Chunk> chunk =
-        chunks_.Adopt(DeletedBy(writes_.thread(), found.segment), found.segment->size(),
-                      found.list.end, ids, costs);
+    const std::shared_ptr<Chunk> chunk = chunks_.Adopt(
+        writes_.Deletes(found.segment), found.segment->size(), found.list.end, ids, costs);
     for (const auto& [record, offset] : found.list.records) {
       Release(index_.Adopt(record.key, {chunk, offset, record.bytes}, record.mark), record.key);
     }

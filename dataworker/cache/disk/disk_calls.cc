@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 
 namespace headrace::dataworker {
 
@@ -43,6 +44,13 @@ int DiskCalls::ReadNow(int fd, std::uint64_t offset, MutableByteSpan into) {
   const iovec part{into.data(), into.size()};
   const ssize_t read = ::preadv2(fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
   return read >= 0 && static_cast<std::size_t>(read) == into.size() ? 0 : EAGAIN;
+}
+
+bool DiskCalls::CanReadNow(int fd) {
+  std::byte one{};
+  const iovec part{&one, 1};
+  // The kernel looks at this before it looks for the byte, so an empty file tells, too.
+  return ::preadv2(fd, &part, 1, 0, RWF_NOWAIT) >= 0 || errno == EAGAIN;
 }
 
 int DiskCalls::Reserve(int fd, std::uint64_t bytes) {

@@ -10,7 +10,7 @@
 namespace headrace::dataworker {
 
 // The calls of the system that may fail or take long on a bad disk, so that tests can have them fail.
-// Each returns 0 or an errno. Thread-safe.
+// Each returns 0 or an errno, where it says nothing else. Thread-safe.
 class DiskCalls {
  public:
   virtual ~DiskCalls() = default;
@@ -20,6 +20,8 @@ class DiskCalls {
   virtual int Read(int fd, std::uint64_t offset, MutableByteSpan into);
   // The same, of what is in memory by now. EAGAIN: not all of it is, or nobody can tell.
   virtual int ReadNow(int fd, std::uint64_t offset, MutableByteSpan into);
+  // Whether ReadNow can ever read of this file: some file systems have no such reads.
+  virtual bool CanReadNow(int fd);
   // Has the file system keep room for the file's first `bytes`.
   virtual int Reserve(int fd, std::uint64_t bytes);
 

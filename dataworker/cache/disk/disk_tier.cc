@@ -1,6 +1,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/log.h"
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/disk/disk_cache.h"
 #include "dataworker/cache/eviction_setting.h"
@@ -32,6 +33,11 @@ void RegisterCacheDisk(CacheRegistry& registry) {
          if (readers < 1 || readers > 256) return InvalidArgument("readers: 1 to 256");
          HR_TRY(auto order, OrderOf(settings, budget));
          HR_TRY(auto folder, SegmentFolder::Open(settings.Text("directory"), MakerOfPayloads()));
+         if (!folder->can_read_now()) {
+           LogInfo(
+               "the disk cache takes no leaves of stages: its file system can't tell what the "
+               "kernel has in memory, as ext4, XFS and Btrfs can");
+         }
          return MakeDiskCache({.budget = budget,
                                .most_buffered = settings.Bytes("buffer"),
                                .readers = static_cast<int>(readers)},

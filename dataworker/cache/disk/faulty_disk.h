@@ -14,7 +14,8 @@ class FaultyDisk final : public DiskCalls {
   std::atomic<int> write_error = 0, read_error = 0, reserve_error = 0;  // errno; 0: none
   std::atomic<bool> writes_hang = false, reads_hang = false, reserves_hang = false;
   std::atomic<bool> in_memory = false;  // what is read at once
-  std::atomic<int> writes = 0;          // that have ended
+  std::atomic<bool> can_read_now = true;
+  std::atomic<int> writes = 0;  // that have ended
 
   int Write(int fd, std::uint64_t offset, ByteSpan header, ByteSpan payload) override {
     while (writes_hang) std::this_thread::yield();
@@ -30,6 +31,7 @@ class FaultyDisk final : public DiskCalls {
   int ReadNow(int fd, std::uint64_t offset, MutableByteSpan into) override {
     return in_memory ? DiskCalls::ReadNow(fd, offset, into) : EAGAIN;
   }
+  bool CanReadNow(int /*fd*/) override { return can_read_now; }
   int Reserve(int fd, std::uint64_t bytes) override {
     while (reserves_hang) std::this_thread::yield();
     return reserve_error != 0 ? reserve_error.load() : DiskCalls::Reserve(fd, bytes);

@@ -7,7 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <numeric>
 #include <optional>
+#include <random>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "base/hash.h"
@@ -128,6 +133,98 @@ TEST_F(MarkedFilesTest, WhatWaitsToBeWrittenIsBounded) {
   EXPECT_EQ(Take(*cache, {6}), 0U);
   disk_.writes_hang = false;
   while (Take(*cache, {6}) == 0) std::this_thread::yield();
+}
+
+// Who is short of memory gives up a segment to have it back.
+TEST_F(MarkedFilesTest, AFewOfALargeSegmentDoNotHoldItsMemory) {
+  disk_.writes_hang = true;
+  const auto cache = Open();
+  const std::uint64_t room = cache->RoomToTakeOver(kJob);
+  SealedSamples sealed = Sealed({1, 2, 3, 4, 5}, 30'000, Duration());
+  sealed.entries[1].cost = sealed.entries[3].cost = 1s;
+  const std::weak_ptr<SealedMemory> memory = sealed.memory;
+  ASSERT_EQ(cache->TakeOver(kJob, sealed.memory, sealed.entries).entries, 2U);
+  sealed.memory.reset();
+  EXPECT_TRUE(memory.expired());
+  EXPECT_EQ(cache->RoomToTakeOver(kJob), room - 60'000);
+  EXPECT_TRUE(Has(*cache, 2)) << "from its copy";
+  disk_.writes_hang = false;
+  while (List(*cache).size() < 2) std::this_thread::yield();
+  ExpectSamples(*cache, {2, 4});
+}
+
+TEST_F(MarkedFilesTest, ASegmentThatWaitsIsCountedWholeUntilItsMemoryIsFree) {
+  disk_.writes_hang = true;
+  const auto cache = Open();
+  const std::uint64_t room = cache->RoomToTakeOver(kJob);
+  SealedSamples sealed = Sealed({1, 2, 3, 4, 5}, 30'000);
+  sealed.entries[0].cost = sealed.entries[4].cost = Duration();
+  const std::weak_ptr<SealedMemory> memory = sealed.memory;
+  const std::uint64_t whole = memory.lock()->room(), before = cache->KeepTo(kNoQuota);
+  ASSERT_EQ(cache->TakeOver(kJob, sealed.memory, sealed.entries).entries, 3U);
+  sealed.memory.reset();
+  EXPECT_FALSE(memory.expired()) << "nothing was copied";
+  EXPECT_EQ(cache->RoomToTakeOver(kJob), room - whole);
+  EXPECT_GE(cache->KeepTo(kNoQuota), before + whole);
+  CachePin pin = Get(*cache, 2);
+  disk_.writes_hang = false;
+  while (List(*cache).size() < 3) std::this_thread::yield();
+  EXPECT_EQ(cache->RoomToTakeOver(kJob), room - whole) << "somebody reads there";
+  EXPECT_TRUE(Equal(pin.bytes(), Payload(2, 0, 30'000)));
+  pin = {};
+  while (cache->RoomToTakeOver(kJob) != room) std::this_thread::yield();
+  EXPECT_TRUE(memory.expired());
+  ExpectSamples(*cache, {2, 3, 4});
+}
+
+TEST_F(MarkedFilesTest, WhateverIsGivenUpHoldsNoMoreMemoryThanMayWait) {
+  const unsigned seed = testing::UnitTest::GetInstance()->random_seed() != 0
+                            ? static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed())
+                            : 20261130U;
+  SCOPED_TRACE("seed " + std::to_string(seed) + " (--gtest_random_seed)");
+  std::mt19937 random(seed);
+  constexpr std::uint64_t kMost = 400'000;
+  std::size_t held = 0, taken = 0;
+  for (int round = 0; round < 30; ++round) {
+    disk_.writes_hang = true;
+    const auto cache = Open({.budget = 64 << 20, .most_buffered = kMost});
+    std::vector<std::weak_ptr<SealedMemory>> segments;
+    for (std::uint64_t first = 0; first < 100; first += 10) {
+      std::vector<std::uint64_t> inodes(1 + random() % 9);
+      std::iota(inodes.begin(), inodes.end(), static_cast<std::uint64_t>(round) * 100 + first);
+      const SealedSamples sealed = [&] {
+        SealedSamples made = Sealed(inodes, 1 + random() % 30'000);
+        for (SealedEntry& entry : made.entries) {
+          if (random() % 2 == 0) entry.cost = Duration();
+        }
+        return made;
+      }();
+      taken += cache->TakeOver(kJob, sealed.memory, sealed.entries).entries;
+      segments.emplace_back(sealed.memory);
+    }
+    std::uint64_t kept = 0;
+    for (const auto& segment : segments) {
+      const auto memory = segment.lock();
+      if (memory) kept += memory->room();
+      if (memory) ++held;
+    }
+    const std::uint64_t waits = kMost - cache->RoomToTakeOver(kJob);
+    disk_.writes_hang = false;
+    ASSERT_LE(kept, waits);
+  }
+  EXPECT_GT(held, 10U);
+  EXPECT_GT(taken, 300U);
+}
+
+TEST_F(MarkedFilesTest, WhereNobodyCanReadWithoutWaitingNoneIsTaken) {
+  Take(*Open(), {1, 2});
+  disk_.can_read_now = false;
+  const auto cache = Open();
+  EXPECT_EQ(cache->files(), nullptr);
+  EXPECT_EQ(cache->RoomToTakeOver(kJob), 0U);
+  EXPECT_EQ(Take(*cache, {3}), 0U);
+  ASSERT_TRUE(Put(*cache, kJob, 7, 1000));
+  EXPECT_TRUE(Has(*cache, 7)) << "threads of the worker read other entries";
 }
 
 TEST_F(MarkedFilesTest, WhatIsGivenUpIsNotListedAndWhoHasItOpenReadsOn) {

@@ -85,9 +85,14 @@ std::uint64_t HostHash() {
 Result<std::unique_ptr<SegmentFolder>> SegmentFolder::Open(const std::string& path,
                                                            std::uint64_t maker, DiskCalls& calls) {
   std::unique_ptr<SegmentFolder> folder(new SegmentFolder(path, maker, calls));
-  if (path.empty()) return folder;
+  if (path.empty()) {
+    const UniqueFd file = OpenWithoutName();
+    folder->can_read_now_ = file.valid() && calls.CanReadNow(file.get());
+    return folder;
+  }
   HR_RETURN_IF_ERROR(MakePrivateDirectory(path));
   HR_RETURN_IF_ERROR(folder->Lock());
+  folder->can_read_now_ = calls.CanReadNow(folder->lock_.get());
   folder->LookThrough();
   return folder;
 }

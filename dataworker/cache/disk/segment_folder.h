@@ -26,6 +26,8 @@ class SegmentFolder {
   static Result<std::unique_ptr<SegmentFolder>> Open(const std::string& path, std::uint64_t maker,
                                                      DiskCalls& calls = DiskCalls::Real());
 
+  // Whether files of this folder can be read without waiting for the disk (DiskCalls::CanReadNow).
+  [[nodiscard]] bool can_read_now() const { return can_read_now_; }
   // A new segment, without its file: that is made by whoever writes first. Thread-safe; does not block.
   // This object outlives its writes.
   std::shared_ptr<Segment> Make(std::uint64_t bytes);
@@ -52,6 +54,7 @@ class SegmentFolder {
   const std::uint64_t maker_;
   DiskCalls& calls_;
   UniqueFd lock_;
+  bool can_read_now_ = false;
   std::vector<std::uint64_t> left_;  // numbers of segments, in order
   std::atomic<std::uint64_t> next_ = 1;
 };

@@ -1,8 +1,12 @@
 #include "dataworker/cache/disk/segment_folder.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <string>
 
 #include "dataworker/cache/disk/disk_fixture.h"
 
@@ -25,6 +29,30 @@ TEST_F(SegmentFolderTest, OneProcessHasItAtATime) {
 TEST_F(SegmentFolderTest, ADirectoryThatOthersMayWriteIsRefused) {
   ASSERT_EQ(::chmod(path_.c_str(), 0777), 0);
   EXPECT_EQ(SegmentFolder::Open(path_, kMaker, disk_).status().code(), Code::kInvalidArgument);
+}
+
+// The kernel's answer for a byte that it surely has, where a file system has such reads, and where it has none.
+TEST_F(SegmentFolderTest, ItKnowsWhetherItsFilesAreReadWithoutWaiting) {
+  for (const std::string& folder : {testing::TempDir(), std::string("/dev/shm/")}) {
+    std::string path = folder + "read_now_XXXXXX";
+    const UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
+    ASSERT_TRUE(file.valid()) << folder;
+    ::unlink(path.c_str());
+    const bool can = DiskCalls::Real().CanReadNow(file.get());
+    ASSERT_EQ(::write(file.get(), "x", 1), 1);
+    Bytes byte(1);
+    EXPECT_EQ(can, DiskCalls::Real().ReadNow(file.get(), 0, byte) == 0) << folder;
+    EXPECT_EQ(can, DiskCalls::Real().CanReadNow(file.get())) << "with a byte and without";
+  }
+  EXPECT_FALSE(DiskCalls::Real().CanReadNow(-1));
+  for (const bool can : {true, false}) {
+    disk_.can_read_now = can;
+    for (const std::string& path : {path_, std::string()}) {
+      const auto folder = SegmentFolder::Open(path, kMaker, disk_);
+      ASSERT_TRUE(folder.ok());
+      EXPECT_EQ((*folder)->can_read_now(), can) << path;
+    }
+  }
 }
 
 TEST_F(SegmentFolderTest, FilesOfOthersStay) {

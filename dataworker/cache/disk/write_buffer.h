@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "base/buffer.h"
 #include "dataworker/cache/cache_entry.h"
 #include "dataworker/cache/disk/segment.h"
+#include "dataworker/cache/sealed_memory.h"
 #include "dataworker/exec/io_executor.h"
 
 namespace headrace::dataworker {
@@ -21,8 +23,9 @@ class WriteBuffer {
     std::shared_ptr<Segment> segment;  // not the chunk: one that is given up need not wait for it
     std::uint64_t offset = 0;
     std::shared_ptr<const std::byte> buffer;
-    std::uint64_t bytes = 0;  // of the payload, in the buffer
-    Duration cost{};          // what the entry took to make; 0: not known
+    std::uint64_t bytes = 0;    // of the payload, in the buffer
+    std::uint64_t counted = 0;  // bytes that wait with it; 0: what Hold has counted
+    Duration cost{};            // what the entry took to make; 0: not known
     EntryMark mark{};
   };
   // Is told of each write once it has ended, on the thread that writes.
@@ -32,22 +35,29 @@ class WriteBuffer {
       : most_(most_bytes), on_written_(std::move(on_written)) {}
 
   // Whether so many bytes more may wait. They may all the same: what was asked about is stored.
-  [[nodiscard]] bool HasRoom(std::uint64_t bytes) const { return bytes_ + bytes <= most_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] bool HasRoom(std::uint64_t bytes) const { return *bytes_ + bytes <= most_; }
+  [[nodiscard]] std::uint64_t bytes() const { return *bytes_; }
   [[nodiscard]] std::uint64_t room() const {
-    const std::uint64_t now = bytes_;
+    const std::uint64_t now = *bytes_;
     return now < most_ ? most_ - now : 0;
   }
   void Push(Write write);
+  // All of the memory, which waits from now on, until the last reference to what this returns goes. Nullptr: there is
+  // no room for it.
+  std::shared_ptr<const std::byte> Hold(std::shared_ptr<const SealedMemory> memory);
   // Writes what waits, and returns then.
   void Stop() { thread_->Stop(); }
-  // The thread that writes, for what else may wait for the disk.
-  [[nodiscard]] const std::shared_ptr<IoExecutor>& thread() const { return thread_; }
+  // The segment, whose file is deleted by the thread that writes, as files are made there: the reactor calls a
+  // tier too, and must not wait for a disk, nor for a lock of somebody who does. One thread does both in
+  // their order, so the files never take more than the budget.
+  [[nodiscard]] std::shared_ptr<Segment> Deletes(std::shared_ptr<Segment> segment) const;
 
  private:
   const std::uint64_t most_;
   const OnWritten on_written_;
-  std::atomic<std::uint64_t> bytes_ = 0;
+  // Who reads what waits may have it for longer than this object lives.
+  const std::shared_ptr<std::atomic<std::uint64_t>> bytes_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   const std::shared_ptr<IoExecutor> thread_ = std::make_shared<IoExecutor>(1);
 };
 

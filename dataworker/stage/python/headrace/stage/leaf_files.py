@@ -2,10 +2,12 @@
 reads by itself.
 
 What the kernel has in memory is read at once. For the rest the lane asks the kernel to read it, and waits no longer
-than the leaf takes to make. A record is checked before it is believed: that it is this leaf's, its length, and the
+than the leaf takes to make. Where the file system can't tell what the kernel has, nothing is read: a read could wait
+for as long as a network does. A record is checked before it is believed: that it is this leaf's, its length, and the
 hash of its bytes.
 """
 
+import errno
 import os
 import resource
 import struct
@@ -26,6 +28,11 @@ _HASHED = HEADER.size - 8
 _MAGIC = 0x3330434552434852  # "RHCREC03"
 _PLACE_BIT = 1 << 63  # says how far a name holds, and is not the lane's
 _MOST_OPEN = 64
+_CAN_NOT = {
+    errno.EOPNOTSUPP,
+    errno.ENOSYS,
+    errno.EINVAL,
+}  # as DiskCalls::CanReadNow says to the worker
 _STEP, _LEAST = 100e-6, 1e-6  # seconds between two looks at what the kernel has read
 reads = read = (
     0  # calls of this process, and their bytes, which are none of the code's that runs (witness.py)
@@ -41,6 +48,10 @@ class Place(NamedTuple):
     seconds: float  # that it took to make
 
 
+class _CanNotError(Exception):
+    """Nothing of this file system is read without waiting."""
+
+
 class Files:
     """Those of one worker. Not thread-safe."""
 
@@ -54,19 +65,23 @@ class Files:
         self._open_file, self._clock, self._sleep = open_file, clock, sleep
         self._open: OrderedDict[int, tuple[int, tuple[int, int]]] = OrderedDict()
         self.pace = leaf_cost.Pace()
+        self.can_read = True  # as far as is known: the worker's tier is one file system
         self.bytes = self.awaited_bytes = self.waited_ns = 0  # since take_counts()
 
     def read(self, tag: int, words: tuple[int, ...], place: Place) -> memoryview | None:
         """The leaf; None: it is not there, is damaged, or would come later than it can be made."""
-        if place.size < 0 or place.offset < 0:
+        if place.size < 0 or place.offset < 0 or not self.can_read:
             return None
         memory = np.empty(HEADER.size + place.size, np.uint8)
         try:
             fd = self._descriptor(place.file)
             if not self._fill(fd, memoryview(memory), place):
                 return None
-        except Exception:  # it was given up, or the disk has an error
+        except Exception as error:  # it was given up, or the disk has an error
             self._forget(place.file)
+            if isinstance(error, _CanNotError):
+                self.can_read = False
+                self.keep_to(set())
             return None
         return _payload(memory, tag, words)
 
@@ -134,6 +149,10 @@ class Files:
                 got = os.preadv(fd, [memory[have:]], offset + have, os.RWF_NOWAIT)
             except BlockingIOError:
                 break
+            except OSError as error:
+                if error.errno in _CAN_NOT:
+                    raise _CanNotError from error
+                raise
             if got == 0:
                 break
             read += got

@@ -96,7 +96,7 @@ class Leaves:
             if leaf_cost.looks_again(self._batch):
                 self._look()
             elif self._active:
-                wait = _TELLS if self._room.most else _ASKS_AGAIN
+                wait = _TELLS if self._most_room else _ASKS_AGAIN
                 if self._clock() - self._told > wait:
                     self._tell()
 
@@ -164,19 +164,24 @@ class Leaves:
         room = self._room
         if room.memory > size:
             return True
-        return room.files > size and leaf_cost.pays_in_files(
-            seconds, size, room.read, room.read_byte
+        return (
+            self._files.can_read
+            and room.files > size
+            and leaf_cost.pays_in_files(seconds, size, room.read, room.read_byte)
         )
 
     @property
     def may_keep(self) -> bool:
-        return self._keeps and self._room.most > 0
+        return self._keeps and self._most_room > 0
+
+    @property
+    def _most_room(self) -> int:
+        return self._room.most if self._files.can_read else self._room.memory
 
     @property
     def wants_whole(self) -> bool:
         """Whether a lane should make more than it needs now, since it will be needed again."""
-        may = self._keeps and not self._first and self._room.most > 0 and not self.rests
-        return may and os.getpid() == self._pid
+        return self.may_keep and not self._first and not self.rests and os.getpid() == self._pid
 
     @property
     def is_first(self) -> bool:
