@@ -207,28 +207,14 @@ void Session::OnBatchRequest(wire::BatchRequest request) {
     Fail(NoSession("the blobs of the plan did not come"));
   }
   CompileWhenComplete();  // the trainer went on without the arena that was awaited
-  if (Status may = CheckBatch(request); !may.ok()) {
-    Refuse(request, std::move(may));
-    return;
-  }
-  refusals_.Accepted(request);
-  if (decided()) {
+  if (Status room = CheckRoom(environment_.limits.quotas, request.keys.size(), outstanding());
+      !room.ok()) {
+    attachment_.Refuse(request, std::move(room));
+  } else if (decided()) {
     StartBatch(std::move(request), now);
   } else {
     waiting_.Add({now, std::move(request)});
   }
-}
-
-Status Session::CheckBatch(const wire::BatchRequest& request) const {
-  if (refusals_.Bars(request)) {
-    return Unavailable("a batch of the lane before this one was refused");
-  }
-  return CheckRoom(environment_.limits.quotas, request.keys.size(), outstanding());
-}
-
-void Session::Refuse(const wire::BatchRequest& request, Status status) {
-  if (attachment_.request().lanes_given) refusals_.Refused(request);
-  attachment_.Refuse(request, std::move(status));
 }
 
 void Session::RunWaiting() {
@@ -259,7 +245,7 @@ void Session::StartDescribe(wire::Describe request) {
 
 void Session::StartBatch(wire::BatchRequest request, SteadyTime received) {
   if (!failure_.ok()) {
-    Refuse(request, failure_);
+    attachment_.Refuse(request, failure_);
   } else if (stage_.started()) {
     stage_.Submit(std::move(request), memory_.used_arena(), received);
   } else {

@@ -11,7 +11,6 @@
 #include "dataworker/session/attachment.h"
 #include "dataworker/session/batch_memory.h"
 #include "dataworker/session/cache_fill.h"
-#include "dataworker/session/lane_refusals.h"
 #include "dataworker/session/native_runner.h"
 #include "dataworker/session/plan_blobs.h"
 #include "dataworker/session/session_environment.h"
@@ -72,9 +71,6 @@ class Session : public std::enable_shared_from_this<Session> {
   void RunWaiting();
   void StartDescribe(wire::Describe request);
   void StartBatch(wire::BatchRequest request, SteadyTime received);
-  // Whether the batch may wait here, or begin.
-  [[nodiscard]] Status CheckBatch(const wire::BatchRequest& request) const;
-  void Refuse(const wire::BatchRequest& request, Status status);
 
   SessionEnvironment& environment_;
   Attachment attachment_;
@@ -84,7 +80,6 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::shared_ptr<CacheFill> fill_;       // of native plans
   SessionStage stage_;                          // Python plans
   WaitingRequests waiting_;
-  LaneRefusals refusals_;  // of given lanes
   State state_ = State::kWaiting;
   Status failure_;
   bool attach_unanswered_ = false;

@@ -114,53 +114,6 @@ TEST_F(QuotasTest, RequestsThatWait) {
              Code::kUnavailable);
 }
 
-// The trainer asks for batches of a lane ahead. Its process must not make one without the one before.
-TEST_F(QuotasTest, WhatFollowsARefusedBatchOfALaneIsRefusedUntilThatOneIsAskedAgain) {
-  options_.quotas.requests.most = 2;
-  const TestWorker worker(options_);
-  TestClient client(worker);
-  attach_.plan = {};
-  attach_.split = {};
-  attach_.plan.has_python_stage = true;
-  attach_.plan.rng = RngMode::kTorch;
-  attach_.plan.lanes = 2;
-  attach_.lanes_given = true;
-  const TestArena arena(kArenaBytes);
-  ASSERT_TRUE(client.Attach(attach_, {}, &arena).status.ok());
-  std::uint32_t attempt = 0;
-  const auto ask = [&](std::int64_t iteration, std::int64_t batch, std::int64_t lane) {
-    wire::BatchRequest request;
-    request.session = attach_.session;
-    request.iteration = IterationId(iteration);
-    request.batch = BatchId(batch);
-    request.attempt = ++attempt;
-    request.keys = {batch};
-    request.lane = LaneId(lane);
-    request.lane_set = 1;
-    request.slot_bytes = 4096;
-    client.Send(request);
-  };
-  const auto answer = [&](std::int64_t batch, Code code) {
-    const auto done = client.Next<wire::BatchDone>();
-    EXPECT_EQ(done.batch, BatchId(batch));
-    EXPECT_EQ(done.status.code(), code) << done.status.ToString();
-  };
-  ask(1, 0, 1);  // these wait for their lane, which does not come
-  ask(1, 1, 1);
-  ask(2, 2, 0);
-  answer(2, Code::kUnavailable);
-  client.Send(wire::CancelIterations{attach_.session, IterationId(2)});
-  answer(0, Code::kCancelled);
-  answer(1, Code::kCancelled);
-  ask(2, 3, 0);  // was on its way, and there is room
-  answer(3, Code::kUnavailable);
-  ask(2, 2, 0);
-  ask(2, 3, 0);
-  client.Send(wire::CancelIterations{attach_.session, IterationId(3)});
-  answer(2, Code::kCancelled);
-  answer(3, Code::kCancelled);
-}
-
 // 10 MiB for its work: three quarters are for the threads.
 WorkerOptions Small() {
   WorkerOptions options;

@@ -1,10 +1,15 @@
 """Shuffles of rows and short sums in programs' lanes: NumPy's own bits, draws, warnings and errors
 (stage/numpy_functions.py)."""
 
+import contextlib
+import functools
+import pickle
 import random
 import warnings
 
 import numpy as np
+import torch
+from numpy._core import fromnumeric
 from support.own_process import in_own_process
 
 SEED = 20261130
@@ -19,6 +24,7 @@ KINDS = ("float32", "float64", "bool") * 4 + (
     ">f4",
     "M8[s]",
 )
+REDUCTIONS = ("_wrapreduction", "_wrapreduction_any_all")
 WAYS = ({"axis": -1}, {"axis": 1}) * 3 + (
     {"axis": 0},
     {},
@@ -31,11 +37,22 @@ def enable(checks=0):
     """As in a lane. With 0 checks only the native form makes what it can make."""
     from headrace.stage import functions
 
-    real = np.sum, np.all, np.any, np.random.shuffle
+    real = np.random.shuffle, {name: getattr(fromnumeric, name) for name in REDUCTIONS}
     functions.CHECKS = checks
     functions._MOST_REFUSED = 1 << 30  # none of them rests
     functions.enable()
     return functions, real
+
+
+@contextlib.contextmanager
+def numpys(reductions):
+    """NumPy's own functions are in their places meanwhile."""
+    ours = {name: getattr(fromnumeric, name) for name in REDUCTIONS}
+    for name, real in reductions.items():
+        setattr(fromnumeric, name, real)
+    yield
+    for name, one in ours.items():
+        setattr(fromnumeric, name, one)
 
 
 def rows(rng, most=1500):
@@ -84,6 +101,10 @@ def counted(native, calls):
     return made
 
 
+def told(warning):
+    return warning.category, str(warning.message), warning.filename, warning.lineno
+
+
 def seen(function, *args, **named):
     """Everything that a program can see of a call."""
     with warnings.catch_warnings(record=True) as said:
@@ -91,8 +112,8 @@ def seen(function, *args, **named):
         try:
             made = function(*args, **named)
         except Exception as error:
-            return type(error), str(error), [str(one.message) for one in said]
-    said = [(one.category, str(one.message)) for one in said]
+            return type(error), str(error), [told(one) for one in said]
+    said = [told(one) for one in said]
     if not isinstance(made, np.ndarray):
         return type(made), np.asarray(made).tobytes(), said
     flags = made.flags.c_contiguous, made.flags.writeable, made.flags.owndata
@@ -101,23 +122,54 @@ def seen(function, *args, **named):
 
 @in_own_process
 def test_sums_are_numpys():
-    _, real = enable()
+    _, (_, real) = enable()
     rng, native = random.Random(SEED), []
-    for mine in (np.sum, np.all, np.any):
+    for name in REDUCTIONS:
+        mine = getattr(fromnumeric, name)
         mine._native = counted(mine._native, native)
     for case in range(600):
         array = rows(rng)
         given = rng.choice(WAYS)
-        for mine, theirs in zip((np.sum, np.all, np.any), real, strict=False):
-            note = SEED, case, mine, array.dtype, array.shape, array.strides, given
+        for function in (np.sum, np.all, np.any, np.prod, np.max):
+            note = SEED, case, function, array.dtype, array.shape, array.strides, given
             with np.errstate(all=rng.choice(("warn", "ignore", "raise"))):
-                assert seen(mine, array, **given) == seen(theirs, array, **given), note
+                mine = seen(function, array, **given)
+                with numpys(real):
+                    assert mine == seen(function, array, **given), note
     assert sum(native) > 60
 
 
 @in_own_process
+def test_numpys_functions_stay_what_they_are():
+    before = np.sum, np.all, np.any
+    enable()
+    assert all(now is then for now, then in zip((np.sum, np.all, np.any), before, strict=True))
+    assert pickle.loads(pickle.dumps(functools.partial(np.sum, axis=0))).func is np.sum
+
+    class Own:
+        def __array_function__(self, function, types, args, named):
+            return "own" if function is np.sum else NotImplemented
+
+    assert np.sum(Own()) == "own"
+
+
+@in_own_process
+def test_a_warning_of_a_shuffle_names_the_programs_line():
+    _, (real, _) = enable()
+
+    def shuffled(shuffle):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            shuffle(torch.tensor([1, 2, 3]))  # NumPy warns of what is no sequence
+        return [told(one) for one in said]
+
+    mine, theirs = shuffled(np.random.shuffle), shuffled(real)
+    assert mine == theirs and mine[0][2] == __file__
+
+
+@in_own_process
 def test_shuffles_are_numpys():
-    _, (*_, real) = enable()
+    _, (real, _) = enable()
     rng, native = random.Random(SEED), []
     np.random.shuffle._native = counted(np.random.shuffle._native, native)
     for case in range(600):
@@ -138,7 +190,7 @@ def test_shuffles_are_numpys():
 
 @in_own_process
 def test_what_else_is_shuffled_is_numpys():
-    functions, (*_, real) = enable()
+    functions, (real, _) = enable()
     given = list(range(100)), np.arange(100), np.array([[1, "a"]] * 70, object), [[1, 2], [3, 4]]
     for thing in given:
         found = []
@@ -175,7 +227,7 @@ def test_another_numpys_bits_end_it():
     from headrace.stage import numpy_functions
 
     numpy_functions._shuffled = lambda x, shuffle: shuffle(np.arange(len(x))) is None
-    _, (*_, real) = enable()
+    _, (real, _) = enable()
     rows = np.arange(4000).reshape(1000, 4)
     np.random.seed(1)
     mine = rows.copy()
@@ -192,9 +244,10 @@ def test_calls_that_are_none_of_ours_are_let_alone():
 
     functions.enable()
     small = np.ones(10)
+    ours = fromnumeric._wrapreduction
     for _ in range(functions._MOST_REFUSED):
         np.sum(small)
-    assert np.sum._resting > 0
-    resting = np.sum._resting
+    assert ours._resting > 0
+    resting = ours._resting
     assert np.sum(np.ones((2000, 3)), 1).tobytes() == np.full(2000, 3.0).tobytes()
-    assert np.sum._resting == resting - 1
+    assert ours._resting == resting - 1

@@ -11,6 +11,7 @@ import weakref
 
 import headrace
 import numpy as np
+import PIL.Image
 import pytest
 import torch
 from headrace.loader.seam import state_of
@@ -19,6 +20,7 @@ from headrace.service.report import REPORT
 from headrace.service.session import SessionHandle
 from support.compare import seed_everything
 from torch.utils.data import DataLoader, Dataset, SubsetRandomSampler
+from torchvision import transforms
 
 
 class Numbers(Dataset):
@@ -144,6 +146,52 @@ def test_no_session_waits_for_a_next_loader_after_a_long_epoch_or_with_much_memo
     data = Numbers()
     batches_of([lambda: of(data)] * 2)
     assert counts == {"sessions": 2, "looks": 1}
+
+
+def test_a_loader_that_nobody_holds_leaves_its_session_too(counts):
+    data = Numbers()
+    seed_everything()
+    served = [[np.asarray(batch).tolist() for batch in of(data)] for _ in range(3)]
+    assert counts == {"sessions": 1, "looks": 1}
+    headrace.uninstall()
+    try:
+        seed_everything()
+        assert served == [[np.asarray(batch).tolist() for batch in of(data)] for _ in range(3)]
+    finally:
+        headrace.install()
+
+
+class Changed(Dataset):
+    """Its transforms hold it."""
+
+    def __init__(self):
+        self.transform = transforms.Compose(
+            [transforms.Resize(8), transforms.Lambda(self.own), transforms.ToTensor()]
+        )
+
+    def own(self, image):
+        return image.rotate(90)
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        if index >= 8:
+            raise IndexError(index)
+        return self.transform(PIL.Image.new("RGB", (16, 16), (index, 2, 3)))
+
+
+def test_data_whose_transforms_hold_it_goes_when_the_program_lets_it_go(counts):
+    data = Changed()
+    for _ in range(3):
+        loader = of(data)
+        for _ in range(2):
+            list(loader)
+        del loader
+    watched = weakref.ref(data)
+    del data
+    gc.collect()
+    assert watched() is None
 
 
 def test_nothing_is_left_of_data_that_has_gone(counts):

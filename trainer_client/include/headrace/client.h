@@ -292,7 +292,7 @@ struct IterationOptions {
   // are small: only a batch of kMostAheadBytes or less is asked for ahead, in a slot of no more. 1
   // where states travel with the batches: lane_states are given, or code may run elsewhere.
   std::int32_t lane_window = 1;
-  static constexpr std::uint64_t kMostAheadBytes = std::uint64_t{4} << 20;
+  static constexpr std::uint64_t kMostAheadBytes = std::uint64_t{1} << 20;
 };
 
 // Samples that came from one cache tier of workers.
