@@ -162,7 +162,7 @@ TEST_F(NotElsewhereTest, WhatWaitsIsMadeAgainAndWhatWasTakenIsMadeForTheLaneAlon
 TEST_F(NotElsewhereTest, WhatIsOutIsAskedForAgainInOrderAndLateAnswersAreDropped) {
   using Answer = Dispatcher::Answer;
   using Verdict = Dispatcher::Verdict;
-  constexpr WorkerId kOther(3);
+  constexpr WorkerId kThird(3);
   dispatcher_.SetLaneWindow(3);
   dispatcher_.SetWorker(kUnlinked, Dispatcher::WorkerState::kReady);
   watch_->Begin(true);
@@ -197,7 +197,7 @@ TEST_F(NotElsewhereTest, WhatIsOutIsAskedForAgainInOrderAndLateAnswersAreDropped
   make(old[0], 2);
   const auto last = ask();
   ASSERT_EQ(last.size(), 1U);
-  dispatcher_.SetWorker(kOther, Dispatcher::WorkerState::kReady);
+  dispatcher_.SetWorker(kThird, Dispatcher::WorkerState::kReady);
 
   const std::vector<std::int32_t> lanes{0};
   EXPECT_EQ(watch_->MakeAgain(lanes).value(), 1);

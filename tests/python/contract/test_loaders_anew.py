@@ -181,7 +181,9 @@ class Changed(Dataset):
         return self.transform(PIL.Image.new("RGB", (16, 16), (index, 2, 3)))
 
 
-def test_data_whose_transforms_hold_it_goes_when_the_program_lets_it_go(counts):
+def test_data_whose_transforms_hold_it_goes_when_the_program_lets_it_go(counts, monkeypatch):
+    # What is known of found functions holds lists of the program's, and by them the data: ADR 0098.
+    monkeypatch.setenv("HEADRACE_FOUND_FUNCTIONS", "off")
     data = Changed()
     for _ in range(3):
         loader = of(data)

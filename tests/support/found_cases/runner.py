@@ -154,6 +154,7 @@ def as_lane(data: Any, number: int, folder: str) -> tuple[list[str], int]:
     worker = FolderWorker(folder)
     leaves.here = leaves.Leaves(number == 0, True, door=lambda: worker)
     leaves.here.begin()
+    cached_calls.gives = True  # as a lane that may begin again
     found_calls.enable(0)
     seen = iteration(data, number)
     leaves.here.end()
