@@ -41,11 +41,11 @@ class FolderWorker(LeafWorker):
         super().__init__()
         self._path = f"{folder}/segments"
 
-    def index(self, hits, misses):
+    def index(self, counts):
         if os.path.exists(self._path):
             with open(self._path, "rb") as file:
                 self.segments = pickle.load(file)
-        return super().index(hits, misses)
+        return super().index(counts)
 
     def put(self, fd, rows, end):
         room = super().put(fd, rows, end)
