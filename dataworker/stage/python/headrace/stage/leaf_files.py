@@ -75,7 +75,7 @@ class Files:
         memory = np.empty(HEADER.size + place.size, np.uint8)
         try:
             fd = self._descriptor(place.file)
-            if not self._fill(fd, memoryview(memory), place):
+            if not self._fill(fd, memory.data, place):
                 return None
         except Exception as error:  # it was given up, or the disk has an error
             self._forget(place.file)

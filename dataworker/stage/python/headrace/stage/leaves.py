@@ -339,8 +339,8 @@ class Leaves:
 
     def _set_room(self, room: Room) -> None:
         taken = self._segment.capacity if self._segment is not None else 0
-        left = (max(0, one - taken) for one in (room.memory, room.files))
-        self._room = Room(*left, room.read, room.read_byte)
+        memory, files = max(0, room.memory - taken), max(0, room.files - taken)
+        self._room = Room(memory, files, room.read, room.read_byte)
 
     def _hand_over(self) -> None:
         segment, self._segment = self._segment, None

@@ -59,8 +59,11 @@ def _shuffles_alike() -> bool:
         if not _shuffled(made, mine.shuffle):
             return False
         theirs.shuffle(given)
-        states = mine.get_state()[1].tobytes() == theirs.get_state()[1].tobytes()
-        if not states or mine.random_sample() != theirs.random_sample():
+        states: list[Any] = [one.get_state() for one in (mine, theirs)]
+        if (
+            states[0][1].tobytes() != states[1][1].tobytes()
+            or mine.random_sample() != theirs.random_sample()
+        ):
             return False
         if made.tobytes() != given.tobytes():
             return False

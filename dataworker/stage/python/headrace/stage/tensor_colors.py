@@ -62,7 +62,7 @@ def _entered(real: Callable[..., Any], maker: ImageMaker, api: int) -> Callable[
         if not plain or not maker.takes(_OP):
             return real(*args, **named)
         try:
-            made = _hue(*given, api)
+            made = _hue(given[0], given[1], api)
         except Exception:
             made = None  # torchvision meets it too, in its own way
         if made is None:
