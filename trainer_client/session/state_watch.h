@@ -80,7 +80,7 @@ class StateWatch {
   std::int64_t Replay(std::span<const std::int32_t> lanes);
 
   static constexpr std::uint64_t kHistoryBytes = std::uint64_t{256} << 20;
-  // Of code that stays on this host. Lanes of persistent workers may have more behind them.
+  // Of code that stays on this host. Lanes of persistent workers may have made more before.
   static constexpr std::uint64_t kDoubtedBytes = std::uint64_t{64} << 20;
 
   const bool compares_;

@@ -161,6 +161,24 @@ def test_a_loader_that_nobody_holds_leaves_its_session_too(counts):
         headrace.install()
 
 
+def test_what_a_loader_knows_ends_with_its_iterator_and_not_with_the_next_collection(counts):
+    data = Numbers()
+    seen = weakref.WeakSet()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            loader = of(data)
+            seen.add(state_of(loader))
+            iterator = iter(loader)
+            del loader
+            list(iterator)
+            del iterator
+        assert not len(seen)
+    finally:
+        gc.enable()
+
+
 class Changed(Dataset):
     """Its transforms hold it."""
 

@@ -3,7 +3,7 @@
 import time
 
 _STAT = "/proc/self/stat"
-_START = 19  # of the fields behind the name: clock ticks since the host began
+_START = 19  # of the fields after the name: clock ticks since the host began
 
 
 def _began_ns() -> int:

@@ -85,7 +85,7 @@ class Heritage:
         self._left[number] = of, [*kept, mine]
         if idle is None:
             # The iterator outlives the loader in `for batch in DataLoader(...)`: it gives the session later.
-            state.leave_later = functools.partial(_leave_session, weakref.ref(mine), state)
+            state.leave_later = functools.partial(_leave_session, weakref.ref(mine))
 
 
 def _leave_session(left: "weakref.ref[Left]", state: LoaderState) -> None:

@@ -25,7 +25,9 @@ class LoaderState:
         self.learned = Learned()  # with num_workers=0
         self.reference: Reference | None = None  # of the iter() that is under way
         self.lessons: Lessons | None = None
-        self.leave_later: Callable[[], None] | None = None  # the loader has gone: for its session
+        self.leave_later: Callable[[LoaderState], None] | None = (
+            None  # the loader has gone: for its session
+        )
         self._taken = math.inf  # when its session was, on time.monotonic()
         self._lasted = math.inf  # s, the last iteration
         self.iterations = 0  # that had lanes
@@ -80,7 +82,7 @@ class LoaderState:
         self.idle = (key, session)
         self._lasted = time.monotonic() - self._taken
         if self.leave_later is not None:
-            self.leave_later()
+            self.leave_later(self)
 
     # From loader to loader (heritage.py).
 

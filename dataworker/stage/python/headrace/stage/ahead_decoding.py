@@ -13,7 +13,6 @@ DECODE   first: lane
                    lie in another one from now on
 """
 
-import mmap
 import os
 import struct
 import time
@@ -22,11 +21,11 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..process import object_reads
-from . import ahead_pictures, wire
+from . import ahead_pictures
 from .ahead_decode_choice import DecodeChoice
 from .ahead_door import MOST_BYTES
 from .ahead_pictures import Pictures, Row
-from .leaf_door import NO_STORE, PATIENCE
+from .leaf_door import NO_STORE, PATIENCE, told
 from .object_reads import Door, checked, question
 
 DECODE = 10
@@ -78,32 +77,17 @@ class DecodeDoor:
                     for number, paths in asked.coming
                 ),
             )
-            parts, memory = door.exchange(frame, _told, "pictures ahead", (), PATIENCE)
+            parts, memory = door.exchange(frame, told, "pictures ahead", (), PATIENCE)
             checked(parts)
             (cores,) = struct.unpack_from("<Q", parts[0], 16)
             few = parts[3]
             (count,) = struct.unpack_from("<q", few)
             waiting = list(struct.unpack_from(f"<{count}q", few, 8))
             rows = [Row(*words) for words in _ROW.iter_unpack(few[8 * (1 + count) :])]
-            return Said(cores, waiting, rows, memory)
+            return Said(cores, waiting, rows, memory if len(memory) else None)
         except Exception:
             self._silent = door
             return None
-
-
-def _told(sock: Any, parts: list[bytes], fds: list[int]) -> tuple[list[bytes], memoryview | None]:
-    (count,) = struct.unpack_from("<Q", parts[0], 24)
-    memory = None
-    try:
-        if fds and count:
-            # Nobody can cut it: it is sealed against that.
-            memory = memoryview(mmap.mmap(fds[0], count, mmap.MAP_SHARED, mmap.PROT_READ))
-        return parts, memory
-    finally:
-        for fd in fds:
-            os.close(fd)
-        if fds:
-            wire.send(sock, wire.TAKEN)
 
 
 class DecodedAhead:

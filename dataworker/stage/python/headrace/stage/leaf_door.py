@@ -99,10 +99,10 @@ class LeafDoor:
         frame = question(what, NO_STORE, "", first=first, count=count, version=version, size=size)
         passed = () if fd < 0 else (fd,)
 
-        def told(sock: Any, parts: list[bytes], fds: list[int]) -> Any:
-            return _told(sock, parts, fds, taken)
+        def hear(sock: Any, parts: list[bytes], fds: list[int]) -> Any:
+            return told(sock, parts, fds, taken)
 
-        parts, view = self.door.exchange(frame, told, "leaves", passed, PATIENCE)
+        parts, view = self.door.exchange(frame, hear, "leaves", passed, PATIENCE)
         checked(parts)
         return view, _room(parts[2])
 
@@ -122,10 +122,11 @@ def _room(text: bytes) -> Room:
     return NO_ROOM
 
 
-def _told(
-    sock: Any, parts: list[bytes], fds: list[int], taken: list[int] | None
+def told(
+    sock: Any, parts: list[bytes], fds: list[int], taken: list[int] | None = None
 ) -> tuple[list[bytes], memoryview]:
-    """`taken`: gets a descriptor of the memory, in place of a map."""
+    """The worker's answer, and a map of the memory that came with it, or nothing. `taken`: gets a descriptor of
+    the memory, in place of a map."""
     count = struct.unpack_from("<Q", parts[0], 24)[0]
     try:
         view = memoryview(b"")
