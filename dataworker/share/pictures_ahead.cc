@@ -179,6 +179,7 @@ void PicturesAhead::Run() {
 void PicturesAhead::Decode(IdleThread& idle, Work work) {
   std::optional<std::size_t> place;
   std::size_t size = 0;
+  bool was_full = false;
   const auto line_of = [&]() -> Line* {
     const auto found = lines_.find(work.lane);
     return found != lines_.end() && found->second.ring == work.ring ? &found->second : nullptr;
@@ -188,7 +189,7 @@ void PicturesAhead::Decode(IdleThread& idle, Work work) {
     Line* const line = line_of();
     if (line == nullptr || line->as != work.as) return;  // nobody wants it any more
     place = work.ring->Take(bytes);
-    line->is_full = !place;
+    was_full = line->is_full = !place;
     size = bytes;
   };
   const Room room = [&](std::size_t bytes) -> std::optional<MutableByteSpan> {
@@ -208,7 +209,8 @@ void PicturesAhead::Decode(IdleThread& idle, Work work) {
   const bool is_wanted = work.as == line->as && number >= line->next.at();
   if (decoded.what != Decoded::What::kDone || !place || !is_wanted) {
     if (place) work.ring->Free(*place, size);
-    if (decoded.what == Decoded::What::kNoRoom && is_wanted && line->is_full) {
+    // Though the lane may have made room by now.
+    if (was_full && is_wanted) {
       line->next.Add(std::move(work.wanted));
     }
     return;

@@ -79,7 +79,11 @@ class PicturesAheadTest : public ::testing::Test {
     if (gate_ && waits) gate_->wait();
     ++decodes_;
     const auto out = room(bytes_);
-    if (!out) return {.what = Decoded::What::kNoRoom};
+    if (!out) {
+      ++refused_;
+      if (no_room_gate_) no_room_gate_->wait();
+      return {.what = Decoded::What::kNoRoom};
+    }
     ++placed_;
     if (late_gate_ && waits) late_gate_->wait();
     (*out)[0] = static_cast<std::byte>(as);
@@ -93,8 +97,9 @@ class PicturesAheadTest : public ::testing::Test {
   SteadyTime now_{std::chrono::seconds(5)};
   std::optional<ProcessorUse> use_ = ProcessorUse{};
   std::size_t bytes_ = 1;
-  std::atomic<int> decodes_ = 0, making_ = 0, placed_ = 0;
+  std::atomic<int> decodes_ = 0, making_ = 0, placed_ = 0, refused_ = 0;
   std::unique_ptr<std::latch> gate_, late_gate_;  // before and after a picture has its room
+  std::unique_ptr<std::latch> no_room_gate_;      // after it has got none
   std::string gated_;                             // the path for which they are; empty: all
   std::shared_ptr<WorkerMemory> memory_;
   std::shared_ptr<PicturesAhead> ahead_;
@@ -162,6 +167,21 @@ TEST_F(PicturesAheadTest, ARingThatIsFullWaitsUntilTheLaneHasPassed) {
   const auto more = Numbers(2, 16);
   EXPECT_EQ(more.size(), 2U);
   EXPECT_FALSE(more.contains(31));
+}
+
+TEST_F(PicturesAheadTest, APictureComesThoughRoomWasMadeWhileItHadNone) {
+  Make();
+  Idle(1);
+  bytes_ = PicturesAhead::kMostPixelBytes;
+  constexpr std::size_t kFit = PictureRing::kBytes / PicturesAhead::kMostPixelBytes;
+  no_room_gate_ = std::make_unique<std::latch>(1);
+  ASSERT_TRUE(Ask({.wanted = Samples(16, 16 + kFit)}).ok());
+  EXPECT_EQ(Numbers(kFit).size(), kFit);
+  ASSERT_TRUE(Ask({.wanted = Samples(100, 101)}).ok());
+  while (refused_ < 1) std::this_thread::yield();
+  ASSERT_TRUE(Ask({.at = 30}).ok());  // the lane makes room
+  no_room_gate_->count_down();
+  EXPECT_EQ(Numbers(1, 30), (std::set<std::int64_t>{100}));
 }
 
 TEST_F(PicturesAheadTest, AnOversizedPictureIsLeftOut) {

@@ -14,6 +14,7 @@ from headrace.stage.kept_batches import KeptBatches, Made
 from headrace.stage.lane import LanePort
 from headrace.stage.pickling import Arena, Slot, collating, unpickle_batch
 from headrace.stage.wire import Request, numbers
+from support.batch_request import packed_request, send_request
 from support.lane_settings import settings
 from torch.utils.data import default_collate
 
@@ -125,12 +126,8 @@ class Ring:
 
     def ask(self, number, room=ROOM):
         """The batch, or what came of it."""
-        head = Request.HEAD.pack(0, 1, 0, room, 1, 0, 0, 0, 1, number, 0)
-        fd = os.memfd_create("request")
-        os.write(fd, head + numbers(number))
-        frame = wire.encode(wire.BATCH, numbers(9), numbers(0))
-        socket.send_fds(self.worker, [frame], [fd])
-        os.close(fd)
+        request = packed_request([number], room, batch=number)
+        send_request(self.worker, request, numbers(9), numbers(0))
         try:
             item = self.port.get(0)
         except queue.Empty:  # it was answered without the loop
@@ -189,8 +186,7 @@ def test_a_batch_that_was_made_unheard_is_right_after_the_next_one(ring):
     """As where another process goes on, after a damaged picture."""
     ring.port._voice.silent = True
     asked = SimpleNamespace(worker=None, number=b"", slot=Slot(None, 0, 0))
-    head = Request.HEAD.pack(0, 1, 0, ROOM, 1, 0, 0, 0, 1, 0, 0)
-    asked.request = Request(head + numbers(0))
+    asked.request = Request(packed_request([0], ROOM))
     ring.port._replay = iter([asked])
     item = ring.port.get(0)
     for place, buffer in enumerate(ring.buffers):

@@ -12,7 +12,8 @@ import pytest
 from headrace.stage import wire
 from headrace.stage.lane import LanePort, lane_main
 from headrace.stage.redo import Redo, is_damaged
-from headrace.stage.wire import Request, numbers
+from headrace.stage.wire import numbers
+from support.batch_request import packed_request, send_request
 from support.lane_settings import settings
 
 DAMAGED = b"a picture"
@@ -63,12 +64,8 @@ class Lane:
 
 
 def send(worker, number, iteration=1):
-    fd = os.memfd_create("request")
-    head = Request.HEAD.pack(0, 1, 0, 4096, 1, 0, 0, 0, iteration, number, 0)
-    os.write(fd, head + numbers(number))
-    frame = wire.encode(wire.BATCH, wire.numbers(9), wire.numbers(0))
-    socket.send_fds(worker, [frame], [fd])
-    os.close(fd)
+    request = packed_request([number], 4096, iteration=iteration, batch=number)
+    send_request(worker, request, numbers(9), numbers(0))
 
 
 def receive(worker):

@@ -11,7 +11,8 @@ from headrace.stage import wire
 from headrace.stage.lane import LanePort
 from headrace.stage.pickling import Slot, pickle_batch
 from headrace.stage.randomness import get_state
-from headrace.stage.wire import Request, numbers
+from headrace.stage.wire import numbers
+from support.batch_request import packed_request, send_request
 from support.lane_settings import settings
 
 
@@ -37,12 +38,8 @@ class Lane:
 
     def batch(self, number, state=b"", room=4096, after=-1):
         """(what is answered, the state after it). `after`: the batch that is out before it."""
-        head = Request.HEAD.pack(0, 1, 0, room, 1, 0, len(state), 0, 1, number, after + 1)
-        fd = os.memfd_create("request")
-        os.write(fd, head + numbers(5) + state)
-        frame = wire.encode(wire.BATCH, wire.numbers(9), wire.numbers(0))
-        socket.send_fds(self.worker, [frame], [fd])
-        os.close(fd)
+        request = packed_request([5], room, state=state, batch=number, after=after)
+        send_request(self.worker, request, numbers(9), numbers(0))
         try:
             item = self.port.get(0)
         except queue.Empty:  # it was answered without the loop

@@ -16,6 +16,7 @@ from headrace.stage import wire
 from headrace.stage.pickling import unpickle_batch
 from torch.utils.data import default_collate
 
+from .batch_request import packed_request, send_request
 from .headrace_program import HEADRACE
 
 SLOT = 1 << 20
@@ -144,15 +145,9 @@ class HostEnd:
         os.close(self.arena.fd)
 
     def ask(self, keys, lane=0, base_seed=1, state=b"", seeds=(), offset=4096, size=SLOT):
-        request = wire.Request.HEAD.pack(
-            *(lane, base_seed, offset, size, len(keys), len(seeds), len(state)), 0, 1, 1
-        )
-        request += struct.pack(f"<{len(keys)}q", *keys)
-        request += struct.pack(f"<{len(seeds)}Q", *seeds) + state
-        frame = wire.encode(wire.BATCH, wire.numbers(5))
-        fd = memory(request)
-        socket.send_fds(self.sock, [frame], [fd])
-        os.close(fd)
+        batch = {"state": state, "seeds": seeds, "iteration": 1, "batch": 1}
+        request = packed_request(keys, size, lane, base_seed, offset, **batch)
+        send_request(self.sock, request, wire.numbers(5))
         kind, parts, _ = wire.receive(self.sock)
         assert kind == wire.DONE and parts[0] == struct.pack("<Q", 5)
         return Answer(self.arena, offset, parts)
