@@ -191,9 +191,14 @@ class ClusterPlanner {
     std::vector<CacheUser> users;
     const CacheMates mates(view_.state, view_.workers);
     for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
-      if (dataset[i] < 0) continue;
-      const auto d = static_cast<std::size_t>(dataset[i]);
       const Job* const job = view_.state.FindJob(plan.jobs[i].job);
+      if (dataset[i] < 0) {
+        for (auto& [id, grant] : plan.jobs[i].grants) {
+          KeepAsHeld(HeldOn(plan.jobs[i].job, id), grant);
+        }
+        continue;
+      }
+      const auto d = static_cast<std::size_t>(dataset[i]);
       // Workers keep leaves for themselves.
       if (job->spec.cache_bytes > 0 && !view_.entry_sizes[d].of_leaves()) {
         mates.AddGrants(placed[i], view_.entry_sizes[d].bytes(), view_.entry_sizes[d].wide,

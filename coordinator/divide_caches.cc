@@ -167,7 +167,21 @@ std::map<WorkerId, double> SlackOf(const State& state, std::span<const Dataset> 
   return parts;
 }
 
+// A job whose last loader has closed reads nothing now. Its next loader most often reads the same.
+void KeepAccount(const wire::JobGrant& held, wire::JobGrant& grant) {
+  grant.cache_encoded = held.cache_encoded;
+  grant.cache_nodes = held.cache_nodes;
+  grant.data_set = held.data_set;
+}
+
 }  // namespace
+
+void KeepAsHeld(const wire::JobGrant& held, wire::JobGrant& grant) {
+  if (held.data_set == 0) return;
+  KeepAccount(held, grant);
+  grant.wide = held.wide;
+  grant.cache_bytes = held.cache_bytes;
+}
 
 void DivideCaches(const State& state, std::span<const Dataset> datasets,
                   std::span<const double> quotas, std::span<const CachePlaces> places,
@@ -191,15 +205,24 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
         own += slack.at(id) * place.SlackOn(id, by_host[user.dataset]);
       const auto at = user.job->grants.find(id);
       const wire::JobGrant held = at == user.job->grants.end() ? wire::JobGrant{} : at->second;
-      grant.cache_encoded = user.encoded;
-      grant.cache_nodes = user.nodes;
-      grant.data_set = AccountOf(user);
+      if (user.job->sessions.empty() && held.data_set != 0) {
+        KeepAsHeld(held, grant);
+        continue;
+      }
+      const bool encoded = user.name == 0 ? held.cache_encoded : user.encoded;
+      if (user.name == 0) {
+        KeepAccount(held, grant);
+      } else {
+        grant.cache_encoded = encoded;
+        grant.cache_nodes = user.nodes;
+        grant.data_set = AccountOf(user);
+      }
       grant.wide = user.wide;
       grant.cache_bytes = Steady(heard ? std::min(own, most) : most, held.cache_bytes, wobble);
       if (user.bounded && heard) {
         grant.cache_bytes = std::min(grant.cache_bytes, static_cast<std::uint64_t>(own));
       }
-      if (held.cache_bytes > 0 && held.cache_encoded != user.encoded) grant.cache_bytes = 0;
+      if (held.cache_bytes > 0 && held.cache_encoded != encoded) grant.cache_bytes = 0;
     }
   }
   ShrinkAsOthersFill(state, kept, users);

@@ -18,7 +18,7 @@ struct CacheUser {
   const Job* job;
   std::size_t dataset;
   std::map<WorkerId, wire::JobGrant>* grants;  // those that should hold, without their cache
-  std::uint64_t name = 0;                      // of the data set, for workers; 0: it has none
+  std::uint64_t name = 0;                      // of the data set, for workers; 0: it reads none now
   bool encoded = false;                        // what should be kept of its samples
   std::int32_t nodes = 0;                      // as DatasetView's
   bool wide = false;                           // hosts share them
@@ -33,5 +33,10 @@ struct CacheUser {
 void DivideCaches(const State& state, std::span<const Dataset> datasets,
                   std::span<const double> quotas, std::span<const CachePlaces> places,
                   const KeptBytes& kept, std::span<const CacheUser> users);
+
+// Of a job that now reads nothing, on one worker: what its data set held there stays until the job reads again or
+// ends. No session of it is attached then, so the worker gives the room to whoever needs it. `held`: the grant that
+// holds.
+void KeepAsHeld(const wire::JobGrant& held, wire::JobGrant& grant);
 
 }  // namespace headrace::coordinator

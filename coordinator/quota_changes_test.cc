@@ -75,6 +75,35 @@ TEST_F(QuotaChangesTest, AQuotaThatNobodyNeedsShrinksToWhatIsThere) {
   EXPECT_EQ(grants.at(a).cache_bytes, grants.at(b).cache_bytes);
 }
 
+// Between two loaders a job reads nothing. So do programs that make a loader for each epoch.
+TEST_F(QuotaChangesTest, WhatAJobHoldsStaysUntilItsNextLoader) {
+  const WorkerId worker = Worker("worker-token-a");
+  for (const bool is_bound : {false, true}) {
+    SCOPED_TRACE(is_bound);
+    cluster_.rules.plan.dataset_bytes.clear();
+    if (is_bound) cluster_.rules.plan.dataset_bytes = {{"train", 150e6}};
+    const JobId job = Reads("train");
+    for (int i = 0; i < 3; ++i) Period();
+    const auto held = [&] { return cluster_.state.FindJob(job)->grants.at(worker); };
+    Holds(worker, job, held().cache_bytes);
+    Period();
+    const wire::JobGrant before = held();
+    ASSERT_NE(before.data_set, 0U);
+    ASSERT_GT(before.cache_bytes, 50 * kMb);
+    cluster_.Send(wire::CloseSession{job, SessionId(job.value + 100)});
+    ASSERT_TRUE(cluster_.state.FindJob(job)->sessions.empty());
+    for (int i = 0; i < 5; ++i) {
+      Period();
+      EXPECT_EQ(held().data_set, before.data_set) << i;
+      EXPECT_EQ(held().cache_bytes, before.cache_bytes) << i;
+      EXPECT_EQ(held().cache_encoded, before.cache_encoded) << i;
+    }
+    Holds(worker, job, 0);
+    cluster_.Send(wire::CloseJob{job});
+    loads_.erase(job);
+  }
+}
+
 TEST_F(QuotaChangesTest, ABoundByNameHolds) {
   cluster_.rules.plan.dataset_bytes = {{"train", 50e6}};
   Worker("worker-token-a");
