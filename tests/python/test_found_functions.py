@@ -4,7 +4,6 @@ import gc
 import os
 import random
 import threading
-import time
 from pathlib import Path
 
 import headrace
@@ -13,89 +12,12 @@ import pytest
 import torch
 from headrace.declared import ORIGINAL
 from headrace.explain import declared_functions
-from headrace.stage import (
-    cached_calls,
-    cached_rules,
-    call_board,
-    found_calls,
-    found_rules,
-    found_search,
-    leaves,
-)
-from headrace.stage.call_board import AGAIN, HITS, KEPT, SAVED_NS
+from headrace.stage import call_board, found_calls, found_rules, found_search, leaves
+from headrace.stage.call_board import AGAIN, HITS, KEPT
 from headrace.stage.kept_results import Entry, NotPacked, Packed
 from headrace.stage.leaf_door import Room
-from support.leaf_worker import LeafWorker
+from support.found_lanes import Lanes, Sounds, own_lanes, slow
 from support.own_process import in_own_process
-
-BASE = np.linspace(0, 1, 20_000)
-
-
-def slow(factor):
-    """Tens of milliseconds of numpy's: whatever a name costs in a process of many tests, it pays."""
-    return np.sin(np.outer(BASE[:10_000], BASE[:200]) * factor).sum(axis=0) ** 3
-
-
-class Sounds:
-    """Deterministic up to `mel`, random after it."""
-
-    def __init__(self, count=8):
-        self.count = count
-
-    def __len__(self):
-        return self.count
-
-    def mel(self, i):
-        return slow(i)[:100].copy()
-
-    def short(self, i):
-        return i + 1
-
-    def noisy(self, i):
-        return slow(i)[:10] + random.random()
-
-    def __getitem__(self, i):
-        return self.mel(i) + random.random() + self.short(i), self.noisy(i)
-
-
-class Lanes:
-    """Lanes in this process, one after the other: each is new, and finds what the ones before have kept."""
-
-    def __init__(self, worker, dataset):
-        self.worker, self.dataset = worker, dataset
-
-    def iteration(self, first=False, make=None):
-        found_calls.prepare(self.dataset)
-        self.worker.lane(first=first)
-        found_calls.enable(0)
-        try:
-            return [(make or self.dataset.__getitem__)(i) for i in range(len(self.dataset))]
-        finally:
-            for one in call_board.found.values():
-                self.give_back(one.function)
-
-    @staticmethod
-    def give_back(function):
-        if function is not None and vars(function).get(ORIGINAL) is False:
-            server = next(c for c in function.__code__.co_consts if hasattr(c, "raw"))
-            function.__code__ = server.raw.__code__
-            del function.__wrapped__
-            delattr(function, ORIGINAL)
-
-    def count(self, function, what):
-        return call_board.board.count(self.entry(function).number, what)
-
-    def why(self, function):
-        return call_board.board.why(self.entry(function).number)
-
-    @staticmethod
-    def entry(function):
-        return call_board.found[id(function)]
-
-
-def own_lanes(dataset):
-    """In a process of the test's own: nothing is kept beside threads, and servers of other tests leave some."""
-    return Lanes(LeafWorker(), dataset)
 
 
 @pytest.fixture
@@ -197,91 +119,6 @@ def test_names_that_came_again_are_kept_at_a_higher_price():
     assert not watched.watches(0.001, comes_again=False) and watched.watches(0.001, True)
     assert watched.costs_too_much(0.0002) and not watched.costs_too_much(0.0004)
     assert watched.watches(0.04, comes_again=False)
-
-
-def test_a_busy_machine_does_not_end_a_function_whose_hits_save_time():
-    new, proven = found_rules.Watched(), found_rules.Watched()
-    proven.is_proven = True
-    for one in (new, proven):
-        for _ in range(4):
-            one.looked(0.0009)
-            one.watched(0.01)
-    assert new.is_dear(0.001) and new.costs_too_much(0.001)
-    assert not proven.is_dear(0.001) and not proven.costs_too_much(0.001)
-    assert proven.looks(0.001, first=False), "until it is sure, each call is looked for"
-    proven.looked(0.0001)
-    for _ in range(40):
-        proven.looked(0.0009)
-    assert not proven.is_dear(0.001), "one cheap name says what it takes"
-    always = found_rules.Watched()
-    always.is_proven = True
-    for _ in range(40):
-        always.looked(0.0009)
-    assert always.is_dear(0.001), "names that became dear end it all the same"
-
-
-@in_own_process
-def test_dear_names_of_one_lane_do_not_end_what_saves_time():
-    cached_calls.FIRST = cached_rules.FIRST = 4
-    made = own_lanes(Sounds(24))
-    process = found_calls.FoundContent.process
-    for number in range(4):
-        made.iteration(first=number == 0, make=made.dataset.mel)
-    assert made.count(Sounds.mel, SAVED_NS) > 0
-    hits, slow_names = made.count(Sounds.mel, HITS), []
-
-    def disturbed(self, libraries):
-        slow_names.append(1)
-        until = time.thread_time() + (0.2 if len(slow_names) <= 5 else 0)
-        while time.thread_time() < until:
-            pass
-        process(self, libraries)
-
-    found_calls.FoundContent.process = disturbed
-    made.iteration(make=made.dataset.mel)
-    assert len(slow_names) > 5 and not made.why(Sounds.mel)
-    assert made.count(Sounds.mel, HITS) > hits
-
-
-def test_names_of_the_first_iteration_take_a_small_part_of_its_time():
-    watched = found_rules.Watched()
-    for _ in range(3):
-        watched.looks(0.001, first=True)
-        watched.looked(0.0001)
-    looks = sum(watched.looks(0.001, first=True) for _ in range(320))
-    assert 320 / 10 <= looks <= 320 / 6, "0.1 ms of each 8 ms"
-
-
-class Filled(Sounds):
-    """Fills a table in its first call, as in each lane."""
-
-    table: dict[str, float] = {}
-
-    def mel(self, i):
-        if "factor" not in self.table:
-            self.table["factor"] = 2.0
-        return slow(i)[:100] * self.table["factor"]
-
-
-@in_own_process
-def test_a_call_that_fills_a_table_is_watched_once_for_all_lanes():
-    dataset = Filled()
-    made, watched = own_lanes(dataset), []
-    watch = found_calls.FoundCall._watch
-
-    def noted(self, kept, content, args, named):
-        watched.append(args[1:])
-        return watch(self, kept, content, args, named)
-
-    found_calls.FoundCall._watch = noted
-    stock = [dataset.mel(i) for i in range(8)]
-    for number in range(5):
-        dataset.table.clear()
-        watched.clear()
-        result = made.iteration(first=number == 0, make=dataset.mel)
-        assert all(map(np.array_equal, result, stock)) and dataset.table
-    assert not made.why(Filled.mel) and made.count(Filled.mel, HITS) > 0
-    assert not watched, "neither what is kept nor what changes something"
 
 
 def test_lateness():

@@ -38,7 +38,7 @@ from .cached_calls import (
 from .call_board import AGAIN, EVIDENCE_NS, HITS, KEPT, NAMED, NAMES_NS, SAVED_NS, TRIAL_NS, TRIALS
 from .call_trace import CallTrace
 from .content import Content
-from .content_values import ORIGINAL
+from .content_values import ORIGINAL, TooMuch
 from .fixed_part import part_of
 from .found_rules import Gain, Parts, Trial, Watched
 from .found_search import find
@@ -344,7 +344,7 @@ class FoundCall(CachedCall):
 
 def prepare(dataset: Any) -> None:
     """In a process that forks lanes, once an iteration. Runs no code of the program's."""
-    board, folder = call_board.prepare(), os.getcwd()
+    board, folder, large = call_board.prepare(), os.getcwd(), False
     for candidate in find([dataset]):
         found = call_board.found_of(candidate.function)
         if found is None:
@@ -353,9 +353,17 @@ def prepare(dataset: Any) -> None:
         if candidate.why_not:
             board.give_up(found.number, candidate.why_not)
         elif not board.is_over(found.number):  # its forks find what was looked at
-            with suppress(Exception):  # as the calls will tell
-                owner = dataset if owns(type(dataset), candidate.function) else None
-                part_of(FoundContent, memo, candidate.function, owner, folder, at_once=True)
+            owner = dataset if owns(type(dataset), candidate.function) else None
+            tried = board.count(found.number, TRIALS) > 0
+            if large and owner is not None and not tried:
+                continue
+            most = None if tried else found_rules.MOST_UNTRIED
+            try:
+                part_of(FoundContent, memo, candidate.function, owner, folder, True, most)
+            except TooMuch:
+                large = large or owner is not None
+            except Exception:  # as the calls will tell
+                pass
 
 
 def may_give(dataset: Any, lanes: int, at_once: bool) -> bool:

@@ -16,6 +16,8 @@ _LOOKS_OF_PROVEN = 32
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
 _UNFIT = 8  # in a row
 MOST_CHANGES = 4
+# Values that are looked at before lanes are forked, of a function that nobody knows to be worth it: 6 ms.
+MOST_UNTRIED = 2_000
 _CHECKPOINT_SECONDS = 0.02  # of CPU, in each iteration
 
 
