@@ -7,8 +7,10 @@ import weakref
 import headrace
 import numpy as np
 import pytest
+import torch
 from headrace.declared import cached_functions
 from headrace.stage import cached_calls, call_board
+from headrace.stage.kept_results import Entry, Packed
 from support.declared_functions import Declared, burn
 
 
@@ -163,3 +165,35 @@ def test_a_function_that_lost_its_mark_is_declared_no_more():
     assert table not in cached_functions()
     told = call_board.told()  # of all others; it goes into the report
     assert table.__qualname__ not in [each["name"] for each in told]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.tensor(1.5),
+        lambda: torch.zeros(0, 3),
+        lambda: torch.full((2, 1, 3), -0.0, dtype=torch.float64),
+        lambda: torch.ones(5, dtype=torch.bfloat16),
+        lambda: torch.ones(3, dtype=torch.complex64),
+        lambda: torch.tensor([True, False]),
+        lambda: torch.empty((1, 2, 3, 4), memory_format=torch.channels_last).fill_(2),
+        lambda: torch.empty_strided((3, 1), (1, 7)).fill_(3),
+        lambda: torch.empty_strided((2, 2), (4, 1)).fill_(4),  # with gaps
+        lambda: torch.ones(4).resize_(3),  # with memory beside its elements
+        lambda: torch.ones(4).set_(torch.ones(4).untyped_storage(), 1, (3,), (1,)),
+    ],
+)
+def test_tensors_come_back_with_the_same_memory(make):
+    packed = Packed(make())
+    entry = Entry(memoryview(b"".join(map(bytes, packed.parts(([], 1.0))))))
+    with torch.no_grad():
+        seen = []
+        for one in (make(), entry.value()):
+            storage = one.untyped_storage()
+            about = one.dtype, one.shape, one.stride(), one.storage_offset(), one._is_view()
+            more = storage.nbytes(), storage.resizable(), one.requires_grad, one.is_inference()
+            seen.append((about, more, one.contiguous().view(-1).view(torch.uint8).tolist()))
+    assert seen[0] == seen[1]
+    with torch.device("meta"):  # as a program's set_default_device
+        elsewhere = entry.value()
+    assert elsewhere.device.type == "cpu" and torch.equal(elsewhere, make())

@@ -18,6 +18,7 @@ from . import doubts
 _DECLARED, _FOUND, _LANES = 256, 256, 64
 _FUNCTIONS = _DECLARED + _FOUND
 _NAMES = 4096  # of calls of each found function, that are remembered
+_CHANGES = 1  # in a name that is remembered: its call changes what it depends on
 _TEXT = 500
 _WORD = struct.Struct(f"<H{_TEXT}s")
 _ROW = 512  # state, whether a result was given that was not compared, length of text, text
@@ -75,16 +76,29 @@ class Board:
     def meets(self, number: int, name: int) -> bool:
         """Whether a call of a found function had this name before; it is remembered, as long as there is room.
         `name`: 64 bits."""
-        at = (number - _DECLARED) * _NAMES + name % _NAMES
+        name = name & ~_CHANGES or 2
+        at = (number - _DECLARED) * _NAMES + (name >> 1) % _NAMES
         known = self._names[at]
         if known == 0:
             self._names[at] = name
             self.add(number, NAMED, 1)
             return False
-        if known == name:
+        if known & ~_CHANGES == name:
             self.add(number, AGAIN, 1)
             return True
         return False
+
+    def changes(self, number: int, name: int) -> None:
+        """A call of this name was seen to change what it depends on, as it will whenever it is made."""
+        name = name & ~_CHANGES or 2
+        at = (number - _DECLARED) * _NAMES + (name >> 1) % _NAMES
+        if self._names[at] & ~_CHANGES == name:
+            self._names[at] = name | _CHANGES
+
+    def is_known_to_change(self, number: int, name: int) -> bool:
+        name = name & ~_CHANGES or 2
+        at = (number - _DECLARED) * _NAMES + (name >> 1) % _NAMES
+        return self._names[at] == name | _CHANGES
 
     def end(self, number: int, why: str) -> bool:
         """Whether this is the first that says so."""

@@ -23,7 +23,16 @@ from .code_reads import ATTRIBUTE, CELL, GLOBAL, ITEM_AT, LATER, Read, bound, pa
 from .content_kinds import MISSING as _MISSING
 from .content_kinds import has_attributes as has_attributes
 from .content_kinds import in_class, is_library, is_pythons, item_of
-from .content_values import ADD, ORIGINAL, NotHashed, NotYet, Values, code_digest, version_of
+from .content_values import (
+    ADD,
+    ORIGINAL,
+    NotHashed,
+    NotYet,
+    TooMuch,
+    Values,
+    code_digest,
+    version_of,
+)
 from .functions import Replaced
 from .name_guards import UNGUARDED, Unguarded
 from .reach_parts import LRU, is_own_class, is_own_code, is_own_module
@@ -48,6 +57,7 @@ class Content(Values):
     libraries: frozenset[str] = frozenset()  # whose settings are in it
     atoms: list[Any] | None = None  # numbers and texts that were met; None: nobody asks
     _in_class = False
+    most = _MOST_VALUES  # that are looked at
     guards: Unguarded = UNGUARDED  # what is told of each place that is looked at
 
     def __init__(self, memo: Any = None) -> None:
@@ -83,8 +93,8 @@ class Content(Values):
         if add is not None:
             add(self, value)
             return
-        if self._depth > _MOST_DEPTH or len(self._seen) > _MOST_VALUES:
-            raise NotHashed(f"{what} is too much to look at")
+        if self._depth > _MOST_DEPTH or len(self._seen) > self.most:
+            raise TooMuch(f"{what} is too much to look at")
         mark = self._seen.get(id(value))
         if mark is not None:
             self._note(b"again", mark)

@@ -33,6 +33,10 @@ class Refused(NotHashed):
     """The same, of code: no call of it can be told."""
 
 
+class TooMuch(NotHashed):
+    """It has more parts than anybody looks at."""
+
+
 class NotYet(NotHashed):
     """A later call may be told."""
 

@@ -73,9 +73,10 @@ class Parts:
         owner: Any,
         folder: str,
         at_once: bool,
+        most: int | None,
     ) -> FixedPart:
         """`kind`: of ProvenContent. `at_once`: it is recorded though the owner has not come twice: who is there
-        for one call is not held. Raises NotHashed."""
+        for one call is not held. `most`: values that are looked at; None: as many as for a call. Raises NotHashed."""
         number = id(function.__code__)
         key = number, id(function.__closure__), id(owner)
         part = self._parts.get(key)
@@ -98,6 +99,7 @@ class Parts:
         )
         content = kind(memo)
         content.guards, content.folder = guards, folder
+        content.most = content.most if most is None else most
         content.fixed(function, owner)
         part = FixedPart(content, function, owner, guards)
         if records:
@@ -141,8 +143,9 @@ def part_of(
     owner: Any,
     folder: str,
     at_once: bool = False,
+    most: int | None = None,
 ) -> FixedPart:
-    return _parts.of(kind, memo, function, owner, folder, at_once)
+    return _parts.of(kind, memo, function, owner, folder, at_once, most)
 
 
 def forget() -> None:

@@ -14,7 +14,6 @@ Why so: docs/adr/0093-found-functions.md.
 """
 
 import os
-import re
 import sys
 import threading
 import time
@@ -36,16 +35,17 @@ from .cached_calls import (
     memo,
     owns,
 )
-from .call_board import AGAIN, EVIDENCE_NS, HITS, KEPT, NAMED, NAMES_NS, TRIAL_NS, TRIALS
+from .call_board import AGAIN, EVIDENCE_NS, HITS, KEPT, NAMED, NAMES_NS, SAVED_NS, TRIAL_NS, TRIALS
 from .call_trace import CallTrace
 from .content import Content
-from .content_values import ORIGINAL
+from .content_values import ORIGINAL, TooMuch
 from .fixed_part import part_of
 from .found_rules import Gain, Parts, Trial, Watched
 from .found_search import find
 from .kept_results import Entry, NotPacked, Packed, copying, settle
 from .proven_content import ProvenContent
 from .served_code import as_it_is, put
+from .served_code import without_our_frames as without_our_frames
 from .witness import Witness, differ, generators
 
 _FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cached_calls.py")
@@ -134,11 +134,16 @@ class FoundCall(CachedCall):
             self._give_up("to name its calls takes as long as to make them")
             return self.raw(*args, **named)
         if entry is not None:
+            self._comes_again = True
             return self._found(entry, content, began, args, named)
         self._counts(NAMES_NS, looked)
         assert isinstance(content, ProvenContent)
-        name = int.from_bytes(content.digest()[:8], "little") or 1
-        self._comes_again = self._board.meets(self._number, name) or self._comes_again
+        name = content.number
+        again = self._board.meets(self._number, name)
+        self._comes_again = self._comes_again or again or self._came_again()
+        if again and self._board.is_known_to_change(self._number, name):
+            self._changes_something()
+            return self._alone(args, named)
         if not kept.may_keep or not self._watched.watches(
             self._trial.seconds, self._comes_again and not kept.is_first
         ):
@@ -170,11 +175,23 @@ class FoundCall(CachedCall):
         """An iteration."""
         self._iteration = kept.iteration
         count = self._board.count
-        self._comes_again = count(self._number, AGAIN) + count(self._number, HITS) > 0
+        self._comes_again = self._came_again()
+        self._watched.is_proven = count(self._number, SAVED_NS) > 0
         if self._iteration > 0:
             self._known.append(count(self._number, NAMED))
         if not self._comes_again and found_rules.is_late(self._known):
             self._give_up("it is not called again with the same")
+
+    def _came_again(self) -> bool:
+        """Whether a call did, in any lane."""
+        count = self._board.count
+        return count(self._number, AGAIN) + count(self._number, HITS) > 0
+
+    def _changes_something(self) -> None:
+        """A cache of the program's that is filled in is another name, until it is full."""
+        self._changes_seen += 1
+        if self._changes_seen >= found_rules.MOST_CHANGES:
+            self._give_up("it changes what it was given, or what its code reads")
 
     # What is kept.
 
@@ -221,10 +238,9 @@ class FoundCall(CachedCall):
             self._give_up(f"it {why}" if why == seen.deed else why)
             return value
         if self._changes(content, args, named):
-            # A cache of the program's that is filled in is another name, until it is full.
-            self._changes_seen += 1
-            if self._changes_seen >= found_rules.MOST_CHANGES:
-                self._give_up("it changes what it was given, or what its code reads")
+            # Each lane that begins makes this call again: then it need not be watched.
+            self._board.changes(self._number, content.number)
+            self._changes_something()
             return value
         why = seen.spoilt
         if content.maps and not any(seen.files.values()):
@@ -328,7 +344,7 @@ class FoundCall(CachedCall):
 
 def prepare(dataset: Any) -> None:
     """In a process that forks lanes, once an iteration. Runs no code of the program's."""
-    board, folder = call_board.prepare(), os.getcwd()
+    board, folder, large = call_board.prepare(), os.getcwd(), False
     for candidate in find([dataset]):
         found = call_board.found_of(candidate.function)
         if found is None:
@@ -337,9 +353,17 @@ def prepare(dataset: Any) -> None:
         if candidate.why_not:
             board.give_up(found.number, candidate.why_not)
         elif not board.is_over(found.number):  # its forks find what was looked at
-            with suppress(Exception):  # as the calls will tell
-                owner = dataset if owns(type(dataset), candidate.function) else None
-                part_of(FoundContent, memo, candidate.function, owner, folder, at_once=True)
+            owner = dataset if owns(type(dataset), candidate.function) else None
+            tried = board.count(found.number, TRIALS) > 0
+            if large and owner is not None and not tried:
+                continue
+            most = None if tried else found_rules.MOST_UNTRIED
+            try:
+                part_of(FoundContent, memo, candidate.function, owner, folder, True, most)
+            except TooMuch:
+                large = large or owner is not None
+            except Exception:  # as the calls will tell
+                pass
 
 
 def may_give(dataset: Any, lanes: int, at_once: bool) -> bool:
@@ -372,14 +396,3 @@ def enable(lane: int) -> None:
         if not {declared.CACHED, declared.NEVER, ORIGINAL} & vars(function_or_none).keys():
             with suppress(Exception):  # of a function that is unlike all others
                 put(function_or_none, FoundCall(function_or_none, found, board), _FILE)
-
-
-_FRAMES = re.compile(
-    rf'  File "{re.escape(os.path.dirname(_FILE))}/(?:cached|found)_calls\.py", line \d+, in .*\n'
-    r"(?:    .*\n)*"
-)
-
-
-def without_our_frames(text: str) -> str:
-    """A traceback, as it is without a lane."""
-    return _FRAMES.sub("", text)

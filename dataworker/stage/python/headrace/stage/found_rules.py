@@ -9,10 +9,15 @@ LEAST_SECONDS = 300e-6
 _UNKNOWN_SHARE, _LATER_SHARE = 1 / 40, 3 / 2
 _NAMING_SHARE = 1 / 3  # what it may take to name a call, each time
 _ALL_THE_SAME = 32  # one call in so many is named, whatever it costs
+_PART_OF_SHARE = 1 / 2  # that names of a few calls take, where all would take more than their share
 _FIRST_WATCHED = 3  # calls of each lane that say what it costs to watch
+# The same of a function whose hits have saved time: a busy machine makes a few calls long, and to give up is for good.
+_LOOKS_OF_PROVEN = 32
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
 _UNFIT = 8  # in a row
 MOST_CHANGES = 4
+# Values that are looked at before lanes are forked, of a function that nobody knows to be worth it: 6 ms.
+MOST_UNTRIED = 2_000
 _CHECKPOINT_SECONDS = 0.02  # of CPU, in each iteration
 
 
@@ -67,22 +72,35 @@ class Watched:
     def __init__(self) -> None:
         self.looking = 0.0  # seconds, of the cheapest
         self._cost = 0.0
+        self._allowed = 0.0  # seconds that the next name may take, where not all calls are named
         self._calls = self._looks = self._times = self._traced = self._poor = 0
+        self.is_proven = False  # hits of the function have saved time, in whatever lane
+
+    @property
+    def _first_looks(self) -> int:
+        return _LOOKS_OF_PROVEN if self.is_proven else _FIRST_WATCHED
 
     def looks(self, seconds: float, first: bool) -> bool:
         """Whether a call of a function that takes `seconds` is named, and looked for. `first`: in the first iteration."""
         self._calls += 1
         share = _UNKNOWN_SHARE if first else _NAMING_SHARE
-        if self._looks < _FIRST_WATCHED or self.looking <= share * seconds:
+        if self._looks < self._first_looks or self.looking <= share * seconds:
             return True
-        return self._calls % _ALL_THE_SAME == 0
+        self._allowed += _PART_OF_SHARE * share * seconds
+        if self._calls % _ALL_THE_SAME and self._allowed < self.looking:
+            return False
+        self._allowed = 0.0
+        return True
 
     def is_dear(self, seconds: float) -> bool:
         """Whether to name a call of a function that takes `seconds` takes too much of it."""
-        return self._looks >= _FIRST_WATCHED and self.looking > _NAMING_SHARE * seconds
+        return self._looks >= self._first_looks and self.looking > _NAMING_SHARE * seconds
 
     def costs_too_much(self, seconds: float) -> bool:
-        """Whether calls of a function that takes `seconds` can't be watched, whatever comes again."""
+        """Whether calls of a function that takes `seconds` can't be watched, whatever comes again. A function whose hits
+        save time is served all the same."""
+        if self.is_proven:
+            return False
         return self._times >= _FIRST_WATCHED and self._cost > _LATER_SHARE * seconds
 
     def looked(self, seconds: float) -> None:

@@ -6,6 +6,7 @@ signs of zeros and payloads of NaN, strides, owners of memory. What is more than
 NotPacked.
 """
 
+import ctypes
 import functools
 import marshal
 import mmap
@@ -18,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .content_values import memory_at
+from .leaf_memory import place_of
 
 _UNIT = 64
 _VERSION = 2  # of marshal: exact floats, and no references between what is equal
@@ -301,13 +303,20 @@ class Entry:
         number, dtype, is_view, shape, strides, offset, resizable = spec[1:]
         data = _u8(self._buffers[number])
         kind = getattr(torch, dtype)
+        if resizable and not is_view and offset == 0:
+            made = torch.empty(
+                shape, dtype=kind, device="cpu"
+            )  # as most are: without memory beside its elements
+            if made.stride() == strides and made.numel() * made.element_size() == data.nbytes:
+                ctypes.memmove(made.data_ptr(), place_of(data), data.nbytes)
+                return made
         if resizable:
-            flat = torch.empty(data.nbytes, dtype=torch.uint8)
+            flat = torch.empty(data.nbytes, dtype=torch.uint8, device="cpu")
             memory_at(flat.data_ptr(), data.nbytes)[:] = data
         else:
             flat = torch.from_numpy(data.copy())
         with torch.no_grad():
-            made = torch.empty(0, dtype=kind)
+            made = torch.empty(0, dtype=kind, device="cpu")
             if not is_view:
                 return made.set_(flat.untyped_storage(), offset, shape, strides)
             count = data.nbytes // made.element_size()

@@ -148,6 +148,11 @@ class ProvenContent(Content):
         self._lasting = True
         self.value(value)
 
+    @property
+    def number(self) -> int:
+        """64 bits of its digest."""
+        return int.from_bytes(self.digest()[:8], "little")
+
     def marks(self) -> dict[int, int]:
         """What was met, by id()."""
         return self._seen

@@ -1,6 +1,7 @@
 """Functions of the program whose code is a lane's: how it is put there, and what stays."""
 
 import os
+import re
 import types
 import weakref
 from typing import Any
@@ -101,3 +102,14 @@ def function_now(function: Any) -> tuple[Any, ...]:
     return (
         id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__), attributes, cells,
     )  # fmt: skip
+
+
+_FRAMES = re.compile(
+    rf'  File "{re.escape(os.path.dirname(os.path.abspath(__file__)))}/(?:cached|found)_calls\.py", line \d+, in .*\n'
+    r"(?:    .*\n)*"
+)
+
+
+def without_our_frames(text: str) -> str:
+    """A traceback, as it is without a lane."""
+    return _FRAMES.sub("", text)
