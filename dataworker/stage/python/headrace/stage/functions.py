@@ -44,7 +44,7 @@ class Replaced:
 
     def __init__(self, entry: Entry) -> None:
         self.real = getattr(entry.owner, entry.name)
-        self._entry = entry
+        self._entry, self._takes = entry, entry.takes
         self._on = self._leaf_on = True
         self._tried = False
         self._parts = 0  # what was known of them when this last looked
@@ -56,8 +56,15 @@ class Replaced:
         self.__module__ = getattr(entry.owner, "__name__", "")
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if self._entry.takes is not None and not self._entry.takes(*args, **named):
-            return call_as(sys._getframe(1), self.real, args, named)
+        if (takes := self._takes) is not None:
+            try:
+                mine = takes(*args, **named)
+            except TypeError:  # of arguments that the function does not have, as the library tells
+                mine = False
+            if mine is None:
+                return self.real(*args, **named)
+            if not mine:
+                return call_as(sys._getframe(1), self.real, args, named)
         if self._resting:
             self._resting -= 1
             return self.real(*args, **named)
