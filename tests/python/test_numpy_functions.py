@@ -125,7 +125,7 @@ def test_sums_are_numpys():
     _, (_, real) = enable()
     rng, native = random.Random(SEED), []
     for name in REDUCTIONS:
-        mine = getattr(fromnumeric, name)
+        mine = getattr(fromnumeric, name).ours
         mine._native = counted(mine._native, native)
     for case in range(600):
         array = rows(rng)
@@ -243,10 +243,12 @@ def test_other_reductions_are_no_refusals():
     from headrace.stage import functions
 
     functions.enable()
-    ours, small = fromnumeric._wrapreduction, np.ones(10)
+    ours, small = fromnumeric._wrapreduction.ours, np.ones((2000, 3), np.float32)
     for _ in range(functions._MOST_REFUSED):
         for reduction in (np.max, np.min, np.prod):
-            reduction(small)
+            reduction(small, 1)
+        for given in ((small,), (small, 0), (small[:10], 1)):
+            np.sum(*given)
     assert ours._resting == ours._refused == 0
     native = []
     ours._native = counted(ours._native, native)
@@ -259,10 +261,10 @@ def test_calls_that_are_none_of_ours_are_let_alone():
     from headrace.stage import functions
 
     functions.enable()
-    small = np.ones(10)
-    ours = fromnumeric._wrapreduction
+    whole = np.ones((2000, 3), int)
+    ours = fromnumeric._wrapreduction.ours
     for _ in range(functions._MOST_REFUSED):
-        np.sum(small)
+        np.sum(whole, 1)
     assert ours._resting > 0
     resting = ours._resting
     assert np.sum(np.ones((2000, 3)), 1).tobytes() == np.full(2000, 3.0).tobytes()

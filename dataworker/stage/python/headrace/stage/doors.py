@@ -60,3 +60,6 @@ class Entry(NamedTuple):
     # Whether a call may be the native form's. If not, it goes to the library, and is no refusal: False, as from the
     # caller's own line, which a warning of compiled code names; None, plainly. Without this all calls may be.
     takes: Callable[..., bool | None] | None = None
+    # Makes what stands in the function's place, of the library's function and of what calls the native form: where
+    # most calls are none of ours, and so short that a look at their arguments is all that they can bear.
+    front: Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]] | None = None

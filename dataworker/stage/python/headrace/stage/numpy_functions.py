@@ -23,7 +23,7 @@ from .doors import Entry, Made
 
 _LEAST_ROWS = 64  # of a shuffle
 _MOST_BYTES = 256 << 20  # that a shuffle copies
-_LEAST_VALUES = 1024  # of a sum; below, the calls are most of the time
+_LEAST_VALUES = 2048  # of a sum; below, the calls are most of the time
 _COLUMNS = range(2, 8)  # from eight on, NumPy adds in another order
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _BOOL = np.dtype(bool)
@@ -119,10 +119,17 @@ def _reduced_to_bool(
     return _reduced(a, ufunc, method, axis, None, out, **more)
 
 
-def _is_gathered(_a: Any, ufunc: Any, *_args: Any, **_named: Any) -> bool | None:
-    """max, min and prod end there, too."""
-    mine = ufunc is np.add or ufunc is np.logical_or or ufunc is np.logical_and
-    return True if mine else None
+def _front(real: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """Short sums and the like go to ours. All others, as max, min and prod, are no refusals."""
+    gathered = {np.add, np.logical_or, np.logical_and}
+
+    def reduction(obj: Any, ufunc: Any, method: Any, axis: Any, *more: Any, **named: Any) -> Any:
+        if axis is not None and ufunc in gathered and _is_long(obj, axis):
+            return ours(obj, ufunc, method, axis, *more, **named)
+        return real(obj, ufunc, method, axis, *more, **named)
+
+    reduction.ours = ours  # type: ignore[attr-defined]
+    return reduction
 
 
 def _rows(columns: int, dtype: Any) -> Any:
@@ -179,7 +186,7 @@ def entries() -> Iterator[Entry]:
             trials=trials,
             pictures=False,
             rests=True,
-            takes=_is_gathered,
+            front=_front,
         )
 
     yield entry("_wrapreduction", _reduced, _trials)
