@@ -1,23 +1,45 @@
-"""What functions of NumPy's, SciPy's and torchvision's cost by the library and in lanes, in one process: shuffles of
-rows, short sums, a spline zoom and a turn of scans, the hue of tensors, and buffers of samples. CPU milliseconds,
-medians in alternation, and how far they lie apart.
+"""What functions of NumPy's, pandas', SciPy's and torchvision's cost by the library and in lanes, in one process:
+shuffles of rows, short sums, normal numbers, labels of tables, a spline zoom and a turn of scans, the hue of tensors,
+crops by overlap, and buffers of samples. CPU milliseconds, medians in alternation, and how far they lie apart.
 """
 
 import argparse
 import functools
 
 import numpy as np
+import pandas as pd
 import torch
 from headrace.stage import functions, images
+from numpy._core import fromnumeric
 from plain_pixels import compare
 from scipy import ndimage
 from scipy.ndimage import _nd_image
+from torchvision import tv_tensors
 from torchvision.transforms import functional as v1
+from torchvision.transforms import v2 as transforms_v2
 from torchvision.transforms.v2 import functional as v2
+
+OWN = {}  # what stands in the places of functions that reductions end in
 
 
 def replaced(owner, name):
     return getattr(owner, name).real, getattr(owner, name)
+
+
+def reduced(function, *args):
+    """Calls with the library's and with our function in its place, in which sums and the like end."""
+    name = "_wrapreduction_any_all" if function in (np.all, np.any) else "_wrapreduction"
+    if not hasattr(fromnumeric, name):
+        name = "_wrapreduction"
+
+    def by(way):
+        def called():
+            setattr(fromnumeric, name, way)
+            function(*args)
+
+        return called
+
+    return [by(way) for way in (OWN[name].__wrapped__, OWN[name])]
 
 
 def rows(random):
@@ -27,13 +49,13 @@ def rows(random):
     functions._MOST_REFUSED = 1 << 30
     for count in (400, 2048, 20_000):
         some = points[:count, :3].copy()
-        for name, given in (("sum", some), ("all", some > 0.5)):
-            ways = [functools.partial(way, given, 1) for way in replaced(np, name)]
-            compare(f"{name} of {count} x 3", *ways, 200)
-    few, (library, native) = points[:10], replaced(np, "sum")
-    compare("sum of 10 x 4, which is NumPy's", lambda: library(few), lambda: native(few), 2000)
+        for function, given in ((np.sum, some), (np.all, some > 0.5)):
+            compare(f"{function.__name__} of {count} x 3", *reduced(function, given, 1), 200)
+    few = points[:10]
+    compare("max of 10 x 4, which is NumPy's", *reduced(np.max, few), 2000)
+    compare("sum of 10 x 4, which is NumPy's", *reduced(np.sum, few), 2000)
     functions._MOST_REFUSED = 64
-    compare("the same, resting", lambda: library(few), lambda: native(few), 2000)
+    compare("the same, resting", *reduced(np.sum, few), 2000)
 
 
 def scans(random):
@@ -73,6 +95,53 @@ def hues():
             compare(f"{name} adjust_hue of 448 x 320, {layout}", by(False), by(True), 3)
 
 
+def numbers():
+    library, native = replaced(np.random, "normal")
+    for count in (1024, 6144, 131_072):
+        ways = [functools.partial(way, 0, 0.1, count) for way in (library, native)]
+        compare(f"normal of {count}", *ways, 20)
+    compare("normal of one", library, native, 2000)
+
+
+def tables():
+    frame = pd.DataFrame(np.arange(16_000.0).reshape(2000, 8), columns=list("abcdefgh"))
+    frame["name"] = "a name"
+    row, ours, labels = frame.iloc[5], pd.Index._get_indexer_strict, ["c", "a", "d"]
+    library = ours.__wrapped__
+
+    def by(way, of):
+        def called():
+            pd.Index._get_indexer_strict = way
+            of[labels]
+
+        return called
+
+    compare("row[three labels]", by(library, row), by(ours, row), 100)
+    compare("frame[three labels]", by(library, frame), by(ours, frame), 100)
+
+
+def overlaps():
+    maker, random = images._current, torch.Generator().manual_seed(1)
+    boxes = torch.rand(20, 3, 4, generator=random) * 200
+    boxes[..., 2:] += boxes[..., :2]
+    size, crop = (375, 500), transforms_v2.RandomIoUCrop()
+    picture = tv_tensors.Image(torch.zeros(3, *size, dtype=torch.uint8))
+    samples = [
+        [picture, tv_tensors.BoundingBoxes(some, format="XYXY", canvas_size=size)] for some in boxes
+    ]
+
+    def by(on):
+        def called():
+            maker.on = on
+            torch.manual_seed(1)
+            for sample in samples:
+                crop.make_params(sample)
+
+        return called
+
+    compare("RandomIoUCrop of 20 pictures with 3 boxes", by(False), by(True), 1)
+
+
 def buffers():
     from headrace.stage import memory
     from torchvision import transforms
@@ -97,10 +166,14 @@ def main():
     buffers()
     images._current.on = True
     functions.enable()
+    OWN.update((name, one) for name, one in vars(fromnumeric).items() if "_wrapreduction" in name)
     random = np.random.RandomState(1)
     rows(random)
+    numbers()
+    tables()
     scans(random)
     hues()
+    overlaps()
 
 
 if __name__ == "__main__":

@@ -177,12 +177,17 @@ def table(profiles: dict[str, dict], kind: str, most: int) -> list[str]:
     return lines
 
 
-def write(profiles: dict[str, dict], epochs: int, share: float) -> None:
+def of_some(profiles: dict[str, dict]) -> str:
+    """The names of the programs, for a command; nothing, where they are all."""
+    return "" if set(profiles) >= set(measured.program_names()) else f" {' '.join(profiles)}"
+
+
+def write(profiles: dict[str, dict], epochs: int, share: float, report: str) -> None:
     good = {name: one for name, one in profiles.items() if sum(one["outer"].values()) >= RATE // 4}
     seconds = sum(sum(one["outer"].values()) for one in good.values()) / RATE
     lines = [
         "# Calls of Python stages by their time", "",
-        f"Command: `.venv/bin/python bench/real/calls.py --share {share} --epochs {epochs}` (py-spy is "
+        f"Command: `.venv/bin/python bench/real/calls.py --share {share} --epochs {epochs}{of_some(profiles)}` (py-spy is "
         "needed; no part of the project's environment)", "",
         f"{len(good)} programs of [bench/real](../real/README.md) whose stages are Python, {epochs} epochs each, "
         f"served with the default cache, without the first epochs of lanes that do not stay; {seconds:.0f} s of lanes and stage hosts, looked at {RATE} times a second. A mean share "
@@ -195,7 +200,7 @@ def write(profiles: dict[str, dict], epochs: int, share: float) -> None:
         *table(good, "inner", 40),
     ]  # fmt: skip
     harness.REPORTS.mkdir(parents=True, exist_ok=True)
-    (harness.REPORTS / "real_calls.md").write_text("\n".join(lines) + "\n")
+    (harness.REPORTS / f"{report}.md").write_text("\n".join(lines) + "\n")
 
 
 def main() -> None:
@@ -217,6 +222,7 @@ def main() -> None:
     parser.add_argument(
         "--go-on", action="store_true", help="with the programs that --kept does not have"
     )
+    parser.add_argument("--report", default="real_calls", help="its name in bench/report")
     args = parser.parse_args()
     data = made_data.make(args.data, share=args.share).resolve()
     profiles = json.loads(args.kept.read_text()) if args.go_on and args.kept.exists() else {}
@@ -225,7 +231,7 @@ def main() -> None:
             print(f"  {name}", file=sys.stderr, flush=True)
             profiles[name] = profile(name, data, args.epochs)
             args.kept.write_text(json.dumps(profiles))
-    write(profiles, args.epochs, args.share)
+    write(profiles, args.epochs, args.share, args.report)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def test_sums_are_numpys():
     _, (_, real) = enable()
     rng, native = random.Random(SEED), []
     for name in REDUCTIONS:
-        mine = getattr(fromnumeric, name)
+        mine = getattr(fromnumeric, name).ours
         mine._native = counted(mine._native, native)
     for case in range(600):
         array = rows(rng)
@@ -239,15 +239,136 @@ def test_another_numpys_bits_end_it():
 
 
 @in_own_process
+def test_other_reductions_are_no_refusals():
+    from headrace.stage import functions
+
+    functions.enable()
+    ours, small = fromnumeric._wrapreduction.ours, np.ones((2000, 3), np.float32)
+    for _ in range(functions._MOST_REFUSED):
+        for reduction in (np.max, np.min, np.prod):
+            reduction(small, 1)
+        for given in ((small,), (small, 0), (small[:10], 1)):
+            np.sum(*given)
+    assert ours._resting == ours._refused == 0
+    native = []
+    ours._native = counted(ours._native, native)
+    assert np.sum(np.ones((2000, 3)), 1).tobytes() == np.full(2000, 3.0).tobytes()
+    assert native and all(native)
+
+
+@in_own_process
 def test_calls_that_are_none_of_ours_are_let_alone():
     from headrace.stage import functions
 
     functions.enable()
-    small = np.ones(10)
-    ours = fromnumeric._wrapreduction
+    whole = np.ones((2000, 3), int)
+    ours = fromnumeric._wrapreduction.ours
     for _ in range(functions._MOST_REFUSED):
-        np.sum(small)
+        np.sum(whole, 1)
     assert ours._resting > 0
     resting = ours._resting
     assert np.sum(np.ones((2000, 3)), 1).tobytes() == np.full(2000, 3.0).tobytes()
     assert ours._resting == resting - 1
+
+
+def sizes(rng):
+    many = rng.choice((1024, 1025, 1500, rng.randint(1024, 9000)))
+    rows = rng.randint(300, 900)
+    return rng.choice(
+        (many, many, (many,), (rows, 4), (rows, 2, 3), [rows, 5], 1, 5, 1023, 0, (0, 3), (), None)
+        + (np.int64(many), (np.int64(many),), float(many), -1, "3", (rows, -4), True)
+    )
+
+
+def drawn(rng):
+    """A call of one of the three, by name and by place."""
+    loc = rng.choice(
+        (0, 0.0, -3.5, 1e300, np.float64(2), np.float32(2), np.inf, np.nan, [0.0], "a")
+    )
+    scale = rng.choice((1, 0.02, 0.5, 1e-300, 1e300, np.float64(3), 0, -0.0, 0.0, -1, np.nan, True))
+    if rng.random() < 0.5:
+        loc, scale = rng.uniform(-2, 2), rng.uniform(0.01, 3)
+    size = sizes(rng)
+    rest = {"loc": loc, "scale": scale, "size": size}
+    return rng.choice(
+        (
+            ("normal", (loc, scale, size), {}),
+            ("normal", (loc,), {"scale": scale, "size": size}),
+            ("normal", (), rest),
+            ("normal", (), {"size": size}),
+            ("normal", (loc, scale, size, 1), {}),
+            ("normal", (), {"sise": size}),
+            ("standard_normal", (size,), {}),
+            ("standard_normal", (), {"size": size}),
+            ("standard_normal", (), {}),
+            ("randn", tuple(size) if isinstance(size, tuple | list) else (size,), {}),
+            ("randn", (), {}),
+        )
+    )
+
+
+NORMALS = "normal", "standard_normal", "randn"
+
+
+@in_own_process
+def test_normal_numbers_are_numpys():
+    real = {name: getattr(np.random, name) for name in NORMALS}
+    enable()
+    ours, rng, native = (
+        {name: getattr(np.random, name) for name in NORMALS},
+        random.Random(SEED),
+        [],
+    )
+    for one in ours.values():
+        one._native = counted(one._native, native)
+    found = []
+    for way in (ours, real):  # calls in a row: a number that one keeps is the next one's
+        rng = random.Random(SEED)
+        np.random.seed(SEED % 2**32)
+        seen_of = []
+        for case in range(900):
+            name, args, named = drawn(rng)
+            if rng.random() < 0.1:
+                np.random.seed(case)
+            elif rng.random() < 0.1:
+                np.random.set_state(np.random.RandomState(case).get_state())
+            elif rng.random() < 0.3:
+                np.random.random(rng.randrange(700))
+            outcome = seen(way[name], *args, **named)
+            kept = hash(repr(np.random.get_state()))
+            seen_of.append((name, args, named, outcome, kept, np.random.get_state()[3:]))
+        found.append(seen_of)
+    for case, (mine, theirs) in enumerate(zip(*found, strict=True)):
+        assert repr(mine) == repr(theirs), (SEED, case, mine[:3])
+    assert sum(native) > 60, sum(native)
+
+
+@in_own_process
+def test_normal_numbers_of_another_generator_are_its_own():
+    real = np.random.normal
+    enable()
+    found = []
+    np.random.normal(size=2000)
+    before = np.random.get_bit_generator()
+    for normal in (np.random.normal, real):
+        np.random.set_bit_generator(np.random.MT19937(7))
+        found.append((normal(0, 1, 3000).tobytes(), normal(0, 1, 3000).tobytes()))
+        np.random.set_bit_generator(np.random.PCG64(7))
+        found[-1] += (normal(0, 1, 3000).tobytes(), np.random.random())
+        np.random.set_bit_generator(before)
+    assert found[0] == found[1] and np.random.normal._on
+
+
+@in_own_process
+def test_other_normal_numbers_end_it():
+    from headrace import _images
+
+    made = _images.draw_normals
+    _images.draw_normals = lambda *args: made(*args) and args[-1].fill(1) is None
+    real = np.random.normal
+    enable()
+    found = []
+    for normal in (np.random.normal, real):
+        np.random.seed(1)
+        found.append((normal(0, 1, 3000).tobytes(), np.random.random()))
+    assert found[0] == found[1] and not np.random.normal._on

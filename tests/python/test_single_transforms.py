@@ -5,6 +5,7 @@ import copy
 import io
 import itertools
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -169,6 +170,57 @@ def test_to_tensor_of_any_picture():
         assert_same(maker, v1.ToTensor(), opened.crop((1, 2, 60, 61 + case % 9)), 1, (SEED, case))
     jittered = v1.ColorJitter(0.3, 0.3)(picture(rng))
     assert_same(maker, v1.ToTensor(), jittered, 1, SEED)
+
+
+def of_tensor(to_tensor, array):
+    """All that a program can see."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            made = to_tensor(array)
+        except Exception as error:
+            return type(error), str(error)
+    place = made.stride(), made.storage_offset(), made.numpy().tobytes()
+    return type(made), made.dtype, made.shape, place, [str(one.message) for one in said]
+
+
+class OwnArray(np.ndarray):
+    pass
+
+
+@in_own_process
+def test_to_tensor_of_any_array():
+    maker, rng, native = enable(), random.Random(SEED), []
+    real = maker.edited_tensor
+    maker.edited_tensor = lambda *args: native.append(real(*args)) or native[-1]
+    for case in range(16):
+        height, width = rng.choice(
+            ((95, 97), (96, 96), (rng.randint(90, 190), rng.randint(90, 190)))
+        )
+        kind = rng.choice(("u1",) * 6 + ("f4", "f8", "i8", "?"))
+        shape = rng.choice(
+            ((height, width, 3),) * 5 + ((height, width), (height, width, 4), (height, width, 1))
+        )
+        generator = np.random.Generator(np.random.PCG64(case))
+        array = generator.integers(0, 256, shape).astype(kind)
+        read_only = array.copy()
+        read_only.flags.writeable = False
+        of_tensor(functional.to_tensor, read_only)  # torch warns of it once in a process
+        views = (
+            array, array[3:-2, 1:], array[::2], array[::-1], array[:, ::-1], array[..., ::-1], array[:, ::2],
+            np.asfortranarray(array), array.view(OwnArray), read_only, array[:0], array.swapaxes(0, 1),
+            np.broadcast_to(array[:1], array.shape), array[None],
+        )  # fmt: skip
+        for number, view in enumerate(views):
+            before = view.tobytes()
+            for to_tensor in (v1.ToTensor(), functional.to_tensor):
+                found = []
+                for maker.on in (True, False):
+                    found.append(of_tensor(to_tensor, view))
+                maker.on = True
+                assert found[0] == found[1], (SEED, case, number, shape, kind)
+            assert view.tobytes() == before
+    assert len(native) > 15, len(native)
 
 
 class OwnBlur(ImageFilter.GaussianBlur):

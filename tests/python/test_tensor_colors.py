@@ -1,5 +1,5 @@
-"""adjust_hue of tensors in programs' lanes: torchvision's own bits, layouts, types and errors
-(stage/tensor_colors.py)."""
+"""adjust_hue of tensors, and RandomIoUCrop, in programs' lanes: torchvision's own bits, layouts, types, draws and errors
+(stage/tensor_colors.py, iou_crops.py)."""
 
 import random
 import warnings
@@ -123,3 +123,87 @@ def test_torch_compiles_what_is_torchvisions():
     warnings.simplefilter("ignore")  # torch advises another compiler
     scripted = torch.jit.script(v1.functional.adjust_hue)
     assert torch.equal(scripted(image, 0.2), v1.functional.adjust_hue(image, 0.2))
+
+
+def boxes_of(rng, size):
+    """Mostly as programs have them; some are empty, turned, outside, or no numbers."""
+    height, width = size
+    kind = rng.choice((torch.float32,) * 8 + (torch.int64,) * 6 + (torch.int32, torch.float64))
+    values = []
+    for _ in range(rng.choice((0, 1, 1, 2, 3, 3, 5, 20))):
+        x, y = rng.uniform(-5, width), rng.uniform(-5, height)
+        values.append([x, y, x + rng.uniform(-2, width / 2), y + rng.uniform(-2, height / 2)])
+    rows = torch.tensor(values).reshape(-1, 4)
+    if kind.is_floating_point and len(rows) and rng.random() < 0.15:
+        rows[0, rng.randrange(4)] = rng.choice((float("nan"), float("inf"), -float("inf"), -0.0))
+    form = rng.choice(("XYXY", "XYXY", "XYWH", "CXCYWH"))
+    if rng.random() < 0.2 and len(rows):
+        rows = rows.T.contiguous().T
+    return tv_tensors.BoundingBoxes(rows.to(kind), format=form, canvas_size=size)
+
+
+def crops_of(rng):
+    if rng.random() < 0.7:
+        return v2.RandomIoUCrop()
+    least = rng.choice((0.05, 0.3, 0.9, 1))
+    options = rng.choice((None, [0.5, 1.0], [0, 0.3, 1.0], [0.1, 2], (0.1, 1.0), [0.9, 1.0]))
+    return v2.RandomIoUCrop(
+        least, rng.choice((1.0, least, 1.5)), *rng.choice(((0.5, 2.0), (0.9, 1.1), (0, 9))), options,
+        rng.choice((1, 5, 40)),
+    )  # fmt: skip
+
+
+@in_own_process
+def test_crops_by_overlap_are_torchvisions():
+    from headrace.stage import iou_crops
+
+    maker, rng, native, real = enable(), random.Random(SEED), [], iou_crops._made
+    iou_crops._made = lambda *args: native.append(real(*args)) or native[-1]
+    found = []
+    for case in range(120):
+        size = rng.choice(((1, 1), (2, 300), *((rng.randint(20, 900), rng.randint(20, 900)),) * 8))
+        boxes, crop, seed = boxes_of(rng, size), crops_of(rng), rng.randrange(2**32)
+        picture = tv_tensors.Image(torch.zeros(1, *size, dtype=torch.uint8))
+        ways = []
+        for maker.on in (True, False):
+            torch.manual_seed(seed)
+            try:
+                made = crop.make_params([picture, boxes])
+            except Exception as error:
+                made = {"error": (type(error), str(error))}
+            mask = made.pop("is_within_crop_area", None)
+            if mask is not None:
+                made["mask"] = mask.dtype, mask.shape, mask.stride(), mask._base, mask.tolist()
+            types = [type(value) for value in made.values()]
+            ways.append((list(made.items()), types, torch.get_rng_state().numpy().tobytes()))
+        assert ways[0] == ways[1], (SEED, case, boxes, vars(crop))
+        found.append("top" in dict(ways[0][0]))
+    counts = sum(made is not None for made in native), sum(found)
+    assert min(counts) > 30, counts
+    assert maker.kept == set()
+    samples = [(picture, boxes), ("none",), (boxes,)]
+    for maker.on in (True, False):
+        found.append([seen_error(v2.RandomIoUCrop(), sample) for sample in samples[1:]])
+    assert found[-1] == found[-2]
+
+
+def seen_error(transform, sample):
+    try:
+        transform(*sample)
+    except Exception as error:
+        return type(error), str(error)
+
+
+@in_own_process
+def test_another_crop_ends_it():
+    from headrace.stage import iou_crops
+
+    maker, real = enable(), iou_crops._drawn
+    iou_crops._drawn = lambda *args: {**real(*args), "top": -1}
+    picture = tv_tensors.Image(torch.zeros(3, 90, 90, dtype=torch.uint8))
+    boxes = tv_tensors.BoundingBoxes([[10, 10, 60, 60]], format="XYXY", canvas_size=(90, 90))
+    found = []
+    for maker.on in (True, False):
+        torch.manual_seed(3)
+        found.append(v2.RandomIoUCrop(sampler_options=[0.0]).make_params([picture, boxes])["top"])
+    assert found[0] == found[1] >= 0 and maker.kept == {"iou_crop"}

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "dataworker/stage/images/jpeg_file.h"
 #include "dataworker/stage/images/native_chain.h"
+#include "dataworker/stage/images/number_functions.h"
 #include "dataworker/stage/images/picture_functions.h"
 #include "dataworker/stage/images/pixel_memory.h"
 #include "dataworker/stage/images/spline_functions.h"
@@ -174,6 +175,7 @@ NB_MODULE(_images, module) {
       .def("render", &Renderer::Render, nb::arg("file"), nb::arg("nodes"))
       .def("edit", &Renderer::Edit, nb::arg("pixels"), nb::arg("nodes"));
   headrace::BindJpegFiles(module);
+  headrace::BindNumberFunctions(module);
   headrace::BindPictureFunctions(module);
   headrace::BindPixelMemory(module);
   headrace::BindSplineFunctions(module);

@@ -2,13 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <opencv2/imgproc.hpp>
+#include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
+#include "dataworker/stage/images/normal_numbers.h"
 #include "dataworker/stage/images/normalize.h"
 #include "dataworker/stage/images/pil_pixels.h"
 #include "dataworker/stage/images/pixel_order.h"
@@ -50,6 +54,62 @@ class PictureKernels : public testing::Test {
   std::mt19937 random_{kSeed};
   std::vector<std::uint8_t> memory_;
 };
+
+// legacy_gauss by the definition, from the standard library's twister.
+class Gauss {
+ public:
+  explicit Gauss(std::uint32_t seed) : twister_(seed) {}
+
+  double Next() {
+    if (kept_) return *std::exchange(kept_, std::nullopt);
+    double x = 0;
+    double y = 0;
+    double square = 0;
+    do {
+      x = 2.0 * Uniform() - 1.0;
+      y = 2.0 * Uniform() - 1.0;
+      square = x * x + y * y;
+    } while (square >= 1.0 || square == 0.0);
+    const double factor = std::sqrt(-2.0 * std::log(square) / square);
+    kept_ = factor * x;
+    return factor * y;
+  }
+
+  std::uint32_t Word() { return static_cast<std::uint32_t>(twister_()); }
+
+ private:
+  double Uniform() {
+    const std::uint32_t a = Word() >> 5;
+    const std::uint32_t b = Word() >> 6;
+    return (a * 67108864.0 + b) / 9007199254740992.0;
+  }
+
+  std::mt19937 twister_;
+  std::optional<double> kept_;
+};
+
+TEST_F(PictureKernels, NormalNumbersAreThoseOfTheDefinition) {
+  for (int i = 0; i < 300; ++i) {
+    const auto seed = static_cast<std::uint32_t>(random_());
+    std::array<std::uint32_t, 624> words{};
+    words[0] = seed;
+    for (std::uint32_t k = 1; k < words.size(); ++k) {
+      words[k] = 1812433253U * (words[k - 1] ^ (words[k - 1] >> 30)) + k;
+    }
+    Gauss gauss(seed);
+    std::uint32_t next = 624;
+    for (int call = 0; call < 4; ++call) {
+      std::vector<double> made(2 * static_cast<std::size_t>(Draw(0, 1200)));
+      const double mean = Draw(-3, 3);
+      const double deviation = 0.25 * Draw(1, 9) + 1e-3;
+      DrawNormals({words, next}, mean, deviation, made);
+      for (const double one : made) ASSERT_EQ(one, mean + deviation * gauss.Next()) << i;
+    }
+    std::vector<double> one(2);
+    DrawNormals({words, next}, 0, 1, one);  // the generator stands where the definition's does
+    ASSERT_EQ(one[0], gauss.Next()) << i;
+  }
+}
 
 TEST_F(PictureKernels, ResizesAreOpenCvs) {
   int linear = 0;

@@ -113,3 +113,9 @@ def take_nearest(
 ) -> bool:
     """geometric_transform of order 0 and mode `constant` with zero outside. Arrays: uint8 [H, W, bytes of an element],
     contiguous. fractions: float32 or float64; else elements of 1 or 4 bytes. matrix: by rows."""
+
+# Numbers.
+
+def draw_normals(state: np.ndarray, mean: float, deviation: float, out: np.ndarray) -> bool:
+    """Numbers of NumPy's legacy generator that keeps none of a pair, without the GIL. state: uint32 [625], 624 words of
+    MT19937 and which one is next, moved on. out: float64, contiguous, an even number. False, untouched: others."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 NATIVE = {
     "cv2": ".opencv",
     "numpy": ".numpy_functions",
+    "pandas": ".pandas_labels",
     "scipy.ndimage": ".scipy_functions",
     "albucore.functions": ".albucore",
     "torchvision.io.image": ".vision_io",
@@ -56,5 +57,9 @@ class Entry(NamedTuple):
     rests: bool = False
     # Of a function that changes its argument in place: whether both do the same, in place of a comparison of results.
     alike: Callable[[], bool] | None = None
-    # Calls that may be the native form's; all others are made as from the caller's own line. None: all may be.
-    takes: Callable[..., bool] | None = None
+    # Whether a call may be the native form's. If not, it goes to the library, and is no refusal: False, as from the
+    # caller's own line, which a warning of compiled code names; None, plainly. Without this all calls may be.
+    takes: Callable[..., bool | None] | None = None
+    # Makes what stands in the function's place, of the library's function and of what calls the native form: where
+    # most calls are none of ours, and so short that a look at their arguments is all that they can bear.
+    front: Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]] | None = None

@@ -9,7 +9,6 @@ The next function is one more entry in a module that doors.py names. Why so: doc
 """
 
 import functools
-import gc
 import sys
 import threading
 from collections import Counter
@@ -20,13 +19,12 @@ from typing import Any
 
 from ..native.genuine import is_genuine
 from ..process import own_imports
-from ..process.modules import namespace
 from ..process.output import tell
 from . import ahead_seen, leaves
 from .call_as import call_as
 from .doors import KEPT, NATIVE, Entry, Made
 from .finding import Finding, FoundOut
-from .held_names import HeldNames, Place
+from .held_names import HeldNames, Place, referrers
 from .leaf_arrays import is_reading, reading
 
 CHECKS = 2  # results of each kind that are made both ways
@@ -44,7 +42,7 @@ class Replaced:
 
     def __init__(self, entry: Entry) -> None:
         self.real = getattr(entry.owner, entry.name)
-        self._entry = entry
+        self._entry, self._takes = entry, entry.takes
         self._on = self._leaf_on = True
         self._tried = False
         self._parts = 0  # what was known of them when this last looked
@@ -56,8 +54,15 @@ class Replaced:
         self.__module__ = getattr(entry.owner, "__name__", "")
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if self._entry.takes is not None and not self._entry.takes(*args, **named):
-            return call_as(sys._getframe(1), self.real, args, named)
+        if (takes := self._takes) is not None:
+            try:
+                mine = takes(*args, **named)
+            except TypeError:  # of arguments that the function does not have, as the library tells
+                mine = False
+            if mine is None:
+                return self.real(*args, **named)
+            if not mine:
+                return call_as(sys._getframe(1), self.real, args, named)
         if self._resting:
             self._resting -= 1
             return self.real(*args, **named)
@@ -138,8 +143,7 @@ class Replaced:
 
     def put(self) -> None:
         """Puts this in the library function's place."""
-        owner = self._entry.owner
-        setattr(owner, self._entry.name, _method(self) if isinstance(owner, type) else self)
+        setattr(self._entry.owner, self._entry.name, _standing(self))
         if self._entry.leaf is not None:
             self._entry.leaf.put()
 
@@ -238,8 +242,13 @@ class Replaced:
         )
 
 
-def _method(replaced: Replaced) -> Callable[..., Any]:
-    """Of a class, whose instance it takes."""
+def _standing(replaced: Replaced) -> Callable[..., Any]:
+    """What is put in the function's place. A class holds a function, which takes its instance."""
+    entry = replaced._entry
+    if entry.front is not None:
+        return functools.wraps(replaced.real)(entry.front(replaced.real, replaced))
+    if not isinstance(entry.owner, type):
+        return replaced
 
     @functools.wraps(replaced.real)
     def method(*args: Any, **named: Any) -> Any:
@@ -263,7 +272,7 @@ def enable(by_value: bool = True) -> None:
     entries = _entries()
     if not entries:
         return
-    places = _referrers(entries) if by_value else _prepared
+    places = referrers(entries) if by_value else _prepared
     for space, name, real in HeldNames().look(_names(entries)) if places is None else places:
         # Another process may have prepared it, before the program changed things here.
         if space.get(name) is real and id(real) in entries:
@@ -371,19 +380,6 @@ def _is_librarys(entry: Entry) -> bool:
         return type(function) is entry.own
     of = entry.owner.__module__ if isinstance(entry.owner, type) else entry.owner.__name__
     return is_genuine(function, of.partition(".")[0])
-
-
-def _referrers(entries: dict[int, Replaced]) -> list[Place]:
-    reals = [replaced.real for replaced in entries.values()]
-    # Modules from before a gc.freeze() are not among the referrers.
-    modules = map(namespace, sys.modules.copy().values())
-    return [
-        (space, name, value)
-        for space in (*gc.get_referrers(*reals), *modules)
-        if type(space) is dict and "__builtins__" in space
-        for name, value in list(space.items())
-        if id(value) in entries
-    ]
 
 
 def take_count() -> int:

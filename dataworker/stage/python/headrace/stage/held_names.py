@@ -1,5 +1,6 @@
 """What modules hold by `from LIBRARY import NAME`."""
 
+import gc
 import sys
 from typing import Any
 
@@ -48,3 +49,18 @@ class HeldNames:
 def _places(space: dict[str, Any], names: Any, functions: dict[int, str]) -> list[Place]:
     held = ((name, space.get(name)) for name in names)  # another thread may take one away
     return [(space, name, value) for name, value in held if id(value) in functions]
+
+
+def referrers(entries: dict[int, Any]) -> list[Place]:
+    """The same by a look at all objects, which finds globals that are no module's. `entries`: by id(), what has the
+    library's function as `real`."""
+    reals = [replaced.real for replaced in entries.values()]
+    # Modules from before a gc.freeze() are not among the referrers.
+    modules = map(namespace, sys.modules.copy().values())
+    return [
+        (space, name, value)
+        for space in (*gc.get_referrers(*reals), *modules)
+        if type(space) is dict and "__builtins__" in space
+        for name, value in list(space.items())
+        if id(value) in entries
+    ]

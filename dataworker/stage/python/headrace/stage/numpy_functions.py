@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from . import numpy_normals
 from .doors import Entry, Made
 
 _LEAST_ROWS = 64  # of a shuffle
 _MOST_BYTES = 256 << 20  # that a shuffle copies
-_LEAST_VALUES = 1024  # of a sum; below, the calls are most of the time
+_LEAST_VALUES = 2048  # of a sum; below, the calls are most of the time
 _COLUMNS = range(2, 8)  # from eight on, NumPy adds in another order
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _BOOL = np.dtype(bool)
@@ -118,6 +119,19 @@ def _reduced_to_bool(
     return _reduced(a, ufunc, method, axis, None, out, **more)
 
 
+def _front(real: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """Short sums and the like go to ours. All others, as max, min and prod, are no refusals."""
+    gathered = {np.add, np.logical_or, np.logical_and}
+
+    def reduction(obj: Any, ufunc: Any, method: Any, axis: Any, *more: Any, **named: Any) -> Any:
+        if axis is not None and ufunc in gathered and _is_long(obj, axis):
+            return ours(obj, ufunc, method, axis, *more, **named)
+        return real(obj, ufunc, method, axis, *more, **named)
+
+    reduction.ours = ours  # type: ignore[attr-defined]
+    return reduction
+
+
 def _rows(columns: int, dtype: Any) -> Any:
     random = np.random.Generator(np.random.PCG64(columns))
     values = random.integers(-(10**6), 10**6, (_LEAST_VALUES, columns)) * 1.0
@@ -148,12 +162,12 @@ def _is_array(x: Any = None, *_args: Any, **_named: Any) -> bool:
     return type(x) is np.ndarray
 
 
-def _is_global(shuffle: Any) -> bool:
-    """Whether the module's function is that of its own generator."""
-    of: Any = getattr(shuffle, "__self__", None)
+def _is_global(function: Any, name: str) -> bool:
+    """Whether it is the method of the module's own generator that has that name."""
+    of: Any = getattr(function, "__self__", None)
     kind = np.random.RandomState
-    own = type(shuffle) is MethodType and of is np.random.mtrand._rand and type(of) is kind
-    return own and shuffle.__func__ is kind.shuffle
+    own = type(function) is MethodType and of is np.random.mtrand._rand and type(of) is kind
+    return own and function.__func__ is getattr(kind, name)
 
 
 def entries() -> Iterator[Entry]:
@@ -172,13 +186,17 @@ def entries() -> Iterator[Entry]:
             trials=trials,
             pictures=False,
             rests=True,
+            front=_front,
         )
 
     yield entry("_wrapreduction", _reduced, _trials)
     if hasattr(reductions, "_wrapreduction_any_all"):
         yield entry("_wrapreduction_any_all", _reduced_to_bool, _bool_trials)
     # NumPy imports it when it is first asked for.
-    if "numpy.random" in sys.modules and _is_global(np.random.shuffle):
+    if "numpy.random" not in sys.modules:
+        return
+    yield from numpy_normals.entries(library, _is_global)
+    if _is_global(np.random.shuffle, "shuffle"):
         yield Entry(
             np.random,
             "shuffle",

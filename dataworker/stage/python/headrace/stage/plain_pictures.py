@@ -12,6 +12,7 @@ from .steps import FILTERS, Step, blur_step, two_sides
 
 # With fewer pixels, the way to a native operator takes what it saves.
 LEAST_PIXELS = 32 * 32
+LEAST_PIXELS_OF_ARRAYS = 96 * 96  # of which torch makes a tensor in two passes
 # Resizes that are at least 1.3 times as quick as PIL's: the filter by PIL's number, and the pixels that the larger
 # of the two pictures has at least (bench/e2e/plain_pixels.py). A box, and the nearest pixels, are as quick in PIL.
 _LEAST_RESIZED = {
@@ -53,14 +54,25 @@ def tensor_of(image: Any, by_hand: Callable[..., Any]) -> Any:
     """What by_hand makes of it, which is F.to_tensor, as an array; None: by_hand must do it."""
     if type(image) is DeferredImage:
         return image.tensor(by_hand)
-    if not _is_plain(image):
+    if not _is_plain(image) and not _is_plain_array(image):
         return None
-    return maker().edited_tensor(np.asarray(image), (), by_hand)
+    return maker().edited_tensor(np.ascontiguousarray(image), (), by_hand)
 
 
 def _is_plain(image: Any) -> bool:
     plain = is_on() and type(image) is Image.Image and image.mode == "RGB"
     return plain and image.width * image.height >= LEAST_PIXELS
+
+
+def _is_plain_array(image: Any) -> bool:
+    """uint8 [H, W, 3], whole or a crop. Of memory that may not be written torch warns."""
+    if type(image) is not np.ndarray or image.dtype != np.uint8 or image.ndim != 3:
+        return False
+    height, width, channels = image.shape
+    if channels != 3 or height * width < LEAST_PIXELS_OF_ARRAYS or not is_on():
+        return False
+    steps = image.strides
+    return steps[1:] == (3, 1) and steps[0] >= 3 * width and image.flags.writeable
 
 
 def is_pils(image: Any) -> bool:

@@ -24,7 +24,7 @@ import torch
 from PIL import Image
 
 from ..process.output import tell
-from . import pixel_memory, single_transforms, tensor_colors
+from . import iou_crops, pixel_memory, single_transforms, tensor_colors
 from .deferred import DeferredImage, deferred_of, of_array
 from .finding import Finding, FoundOut
 from .plain_pictures import is_pils
@@ -361,6 +361,7 @@ def enable(performer: Performer) -> None:
     global _performer
     _performer = performer
     tensor_colors.enable(performer.maker)
+    iou_crops.enable(performer.maker)
     for cls, name in _entrances():
         call = _entered(getattr(cls, name), performer)
         setattr(cls, name, call)
