@@ -194,7 +194,7 @@ class ClusterPlanner {
       const Job* const job = view_.state.FindJob(plan.jobs[i].job);
       if (dataset[i] < 0) {
         for (auto& [id, grant] : plan.jobs[i].grants) {
-          KeepAsHeld(HeldOn(plan.jobs[i].job, id), grant);
+          KeepAsHeld(*job, HeldOn(plan.jobs[i].job, id), grant);
         }
         continue;
       }

@@ -11,6 +11,16 @@
 namespace headrace::coordinator {
 namespace {
 
+// What the grant takes of what others may have. A job between two loaders has its former quota, which is room that
+// the worker gives to others: only what is there counts.
+double TakenBy(const Worker& worker, const Job& job, const wire::JobGrant& grant) {
+  const auto granted = static_cast<double>(grant.cache_bytes);
+  if (!job.sessions.empty()) return granted;
+  const auto usage = std::ranges::find(worker.last.usage, job.spec.job, &wire::JobUsage::job);
+  if (usage == worker.last.usage.end()) return 0;
+  return std::min(granted, static_cast<double>(usage->cache_bytes));
+}
+
 const Tenant& TenantNamed(std::span<const Tenant> tenants, std::string_view name) {
   const auto found = std::ranges::find(tenants, name, &Tenant::name);
   return found == tenants.end() ? tenants.front() : *found;
@@ -30,9 +40,9 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants, const
       const Worker& worker = *state.FindWorker(id);
       const auto [at, is_new] = left.try_emplace(id, 0);
       if (is_new) at->second = static_cast<double>(worker.info.cache_bytes) - kept.On(id);
-      at->second -= static_cast<double>(grant.cache_bytes);
-      tenant_left[&TenantNamed(tenants, job->spec.tenant)] -=
-          static_cast<double>(grant.cache_bytes);
+      const double taken = TakenBy(worker, *job, grant);
+      at->second -= taken;
+      tenant_left[&TenantNamed(tenants, job->spec.tenant)] -= taken;
       if (CachedSession({&job, 1}) == nullptr && LooksIntoCache(worker, *job)) {
         wanting[id].emplace_back(&grant, job);
       }
