@@ -227,7 +227,7 @@ class ClusterPlanner {
       quotas[d] = std::max(0.0, quotas[d] - view_.left[d]);
     DivideCaches(view_.state, view_.snapshot.datasets, quotas, places, view_.kept, users);
     if (rules_.replicas) GrantReplicas(view_.views, view_.snapshot.datasets, quotas, users);
-    GrantSpareCaches(view_.state, view_.snapshot.tenants, view_.kept, plan);
+    GrantSpareCaches(view_.state, view_.snapshot.tenants, rules_.dataset_bytes, view_.kept, plan);
     GrantTiers(view_.state, plan);
   }
   [[nodiscard]] wire::JobGrant HeldOn(JobId job, WorkerId worker) const {

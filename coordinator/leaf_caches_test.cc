@@ -22,6 +22,7 @@ class LeafCachesTest : public ClusterPlannerTest {
     AddJob add;
     add.cache_bytes = bound;
     add.tenant = tenant;
+    add.name = "program " + tenant;
     add.host = {host, host, 0, 1};
     const JobId job = Job(add);
     AddSession session;
@@ -30,6 +31,7 @@ class LeafCachesTest : public ClusterPlannerTest {
     session.dataset = dataset;
     session.plan_name = dataset == 0 ? "Stage" : "Native";
     session.rows = rows;
+    if (dataset == 0) session.leaves = LeafNumberOf(state_, *state_.FindJob(job), "Stage");
     Apply(session);
     return job;
   }
@@ -139,6 +141,7 @@ TEST_F(LeafCachesTest, EachPolicyPlansForThemWithinQuotasAndBounds) {
     }
     const ClusterPlan plan = MakePlan(rules_, state_);
     EXPECT_GT(Granted(plan, one, worker), 150e6);
+    EXPECT_LE(Granted(plan, one, worker), 200e6) << "also of what is left over";
     EXPECT_LE(Granted(plan, few, worker), 50e6);
     EXPECT_LE(Granted(plan, one, worker) + Granted(plan, few, worker), 300e6);
   }
