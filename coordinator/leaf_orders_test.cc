@@ -77,6 +77,10 @@ TEST_F(LeafOrdersTest, ProgramsAndUsersHaveTheirOwn) {
   // Other loaders of the program keep there, too.
   OpenStage(first, "Validation", SessionId(first.value + 500));
   EXPECT_EQ(LeavesOf(cluster_.state, first)->name, "Photos");
+  for (const auto& [id, session] : cluster_.state.FindJob(first)->sessions) {
+    EXPECT_EQ(session.leaves, number(first)) << session.plan_name;
+  }
+  EXPECT_EQ(cluster_.state.datasets().all().size(), 3U);
   Keeps(worker, first, 10 * kMb);
   Keeps(worker, second, 10 * kMb);
   Period();
@@ -171,6 +175,11 @@ TEST_F(LeafOrdersTest, APinKeepsWhatIsThereAndRoomForItBeforeOthers) {
   for (int i = 0; i < 5; ++i) Period();
   EXPECT_LE(Quota(second) + Quota(native), 701e6);
   EXPECT_GE(Quota(second), 20e6);
+  End(native);
+  Holds(worker, native, 0);
+  const JobId late = Reads("late", 100'000);
+  for (int i = 0; i < 3; ++i) Period();
+  EXPECT_GT(Quota(late), 600e6) << "what is there counts once";
   ASSERT_TRUE(Order(Action::kUnpin, "Photos").status.ok());
   EXPECT_FALSE(Shown("Photos").pinned);
   Period();
