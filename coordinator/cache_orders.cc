@@ -110,7 +110,7 @@ bool Fills(const PlanRules& rules, const State& state, const Job& job, const Wor
   if (grant->second.cache_bytes == 0) return false;
   if (KeptOf(state, job.spec.job, worker).full()) return false;
   const KnownDataset* known = state.datasets().Find(DatasetOf(state, job));
-  return known != nullptr && (known->warm || std::isfinite(rules.source_rate));
+  return known != nullptr && !known->leaves && (known->warm || std::isfinite(rules.source_rate));
 }
 
 double SourceQuota(const PlanRules& rules, const std::string& tenant) {

@@ -194,7 +194,7 @@ class ClusterPlanner {
       const Job* const job = view_.state.FindJob(plan.jobs[i].job);
       if (dataset[i] < 0) {
         for (auto& [id, grant] : plan.jobs[i].grants) {
-          KeepAsHeld(HeldOn(plan.jobs[i].job, id), grant);
+          KeepAsHeld(*job, HeldOn(plan.jobs[i].job, id), grant);
         }
         continue;
       }
@@ -227,7 +227,7 @@ class ClusterPlanner {
       quotas[d] = std::max(0.0, quotas[d] - view_.left[d]);
     DivideCaches(view_.state, view_.snapshot.datasets, quotas, places, view_.kept, users);
     if (rules_.replicas) GrantReplicas(view_.views, view_.snapshot.datasets, quotas, users);
-    GrantSpareCaches(view_.state, view_.snapshot.tenants, view_.kept, plan);
+    GrantSpareCaches(view_.state, view_.snapshot.tenants, rules_.dataset_bytes, view_.kept, plan);
     GrantTiers(view_.state, plan);
   }
   [[nodiscard]] wire::JobGrant HeldOn(JobId job, WorkerId worker) const {

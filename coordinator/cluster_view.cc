@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -92,6 +93,9 @@ class ClusterCollector {
       view_.groups[at->second].ranks.push_back(&job);
       ++view_.ranks;
     }
+    for (const ClusterGroup& group : view_.groups) {
+      ++programs_[headrace::coordinator::DatasetOf(view_.state, *group.ranks.front())];
+    }
     to_try_ = RoomToTry(view_.state, view_.snapshot.supply.cache_bytes);
     for (ClusterGroup& group : view_.groups) view_.snapshot.jobs.push_back(View(group));
     AddIdlePins();
@@ -103,6 +107,7 @@ class ClusterCollector {
     for (const auto& [hash, bytes] : view_.kept.of_dataset) {
       const DatasetView* const read = FindView(view_.views, hash);
       if (read != nullptr && datasets_.contains(read->dataset)) continue;
+      if (kept_leaves_.contains(hash)) continue;
       Dataset idle;
       idle.bytes = idle.cached_bytes = idle.pinned_bytes = bytes;
       idle.tenant = view_.TenantOf(view_.state.datasets().Find(hash)->tenant);
@@ -252,16 +257,35 @@ class ClusterCollector {
     dataset.cached_bytes = set.cached_bytes;
     dataset.pinned_bytes = set.tried_bytes;
     dataset.tenant = view.tenant;
-    const auto& sessions = wanting.front()->sessions;
-    const auto most = sessions.empty()
-                          ? rules_.dataset_bytes.end()
-                          : rules_.dataset_bytes.find(sessions.begin()->second.plan_name);
-    if (most != rules_.dataset_bytes.end()) dataset.most_bytes = most->second;
+    const double left = OrderLeaves(wanting, set, dataset);
     group.cache = static_cast<std::int32_t>(view_.snapshot.datasets.size());
     if (set.measured) view.dataset = group.cache;
     view_.snapshot.datasets.push_back(std::move(dataset));
     view_.entry_sizes.emplace_back().guess = EntrySize::kOfLeaves;
-    view_.left.push_back(0);
+    view_.left.push_back(left);
+  }
+
+  // Adds the bound of the operator and a pin: each program that reads them has its part of both. Returns the bytes
+  // that ended jobs have left of what is pinned: they are a part of the first one's quota.
+  double OrderLeaves(const std::vector<const Job*>& jobs, const LeafSet& set, Dataset& dataset) {
+    const std::uint64_t number = headrace::coordinator::DatasetOf(view_.state, *jobs.front());
+    const KnownDataset* known = view_.state.datasets().Find(number);
+    if (known == nullptr || !known->leaves) return 0;
+    const double programs = std::max(1, programs_[number]);
+    const auto most = rules_.dataset_bytes.find(known->name);
+    if (most != rules_.dataset_bytes.end()) dataset.most_bytes = most->second / programs;
+    if (!known->pinned) return 0;
+    const double left = kept_leaves_.insert(number).second ? view_.kept.Of(number) : 0;
+    const auto asked = static_cast<double>(known->pinned_bytes) / programs;
+    double there = left;
+    for (const Job* job : jobs) there += job->meter.leaves().held_bytes();
+    // Before they are measured, there is as much of them as somebody wants kept.
+    const double all = std::max({set.bytes, there, set.measured ? 0 : asked});
+    const double pin = asked > 0 ? std::min(asked, all) : all;
+    dataset.bytes = std::max(dataset.bytes, pin);
+    dataset.cached_bytes += left;
+    dataset.pinned_bytes = std::max(dataset.pinned_bytes, pin);
+    return left;
   }
 
   // By what the operator says of it.
@@ -281,7 +305,9 @@ class ClusterCollector {
   ClusterView view_;
   std::unordered_map<std::string, double> host_cores_;
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
-  double to_try_ = 0;  // RoomToTry
+  std::unordered_map<std::uint64_t, int> programs_;  // by the data set that they read
+  std::set<std::uint64_t> kept_leaves_;  // pinned ones whose rest counts in a program's quota
+  double to_try_ = 0;                    // RoomToTry
   std::unordered_map<JobId, EntrySize> cached_;
 };
 

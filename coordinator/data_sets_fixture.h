@@ -37,6 +37,29 @@ class DataSetsTest : public testing::Test {
     beats_[id].worker = id;
     return id;
   }
+  // Opens a job of the program whose first loader runs as Python.
+  JobId Runs(const std::string& program, const std::string& loader, std::int64_t uid = 1000,
+             const std::string& tenant = "") {
+    wire::OpenJob open;
+    open.token = "token-of-job-" + std::to_string(++opened_);
+    open.name = program;
+    open.host = {"node1", "boot1", static_cast<std::uint32_t>(uid), 5};
+    open.version = cluster_.version;
+    open.tenant = tenant;
+    open.cache_bytes = wire::kNoCacheBound;
+    const JobId job = cluster_.Ask<wire::JobOpened>(open).job;
+    OpenStage(job, loader, SessionId(job.value + 100));
+    return job;
+  }
+  void OpenStage(JobId job, const std::string& loader, SessionId id) {
+    wire::OpenSession session;
+    session.job = job;
+    session.session = id;
+    session.plan = SmallPlan();
+    session.plan.has_python_stage = true;
+    session.plan.name = loader;
+    HR_CHECK(cluster_.Ask<wire::SessionOpened>(session).status.ok());
+  }
   // Opens a job that reads `rows` samples called `name`.
   JobId Reads(const std::string& name, std::int64_t rows = 1000, const std::string& tenant = "") {
     wire::OpenJob open;

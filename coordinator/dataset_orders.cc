@@ -80,6 +80,7 @@ class Order {
       if (NameOf(dataset) != order_.name) continue;
       // Others are no jobs' largest, and have no entries of their own.
       if (!known.pinned && JobsOf(state_, dataset).empty()) continue;
+      if (known.leaves && !known.pinned && !IsRead(dataset) && Cached(dataset) <= 0) continue;
       const auto together = Together(dataset);
       if (std::ranges::none_of(named, [&](auto each) { return together.contains(each); })) {
         named.push_back(dataset);
@@ -94,8 +95,9 @@ class Order {
     for (const std::uint64_t each : named) {
       numbers += (numbers.empty() ? "" : ", ") + DatasetNumber(each);
     }
-    return InvalidArgument(std::to_string(named.size()) + " data sets are called " + name +
-                           ", with other steps before the cache; say which: " + numbers);
+    return InvalidArgument(
+        std::to_string(named.size()) + " data sets are called " + name +
+        ", with other steps before the cache or of other programs; say which: " + numbers);
   }
 
   Status Act(std::uint64_t dataset) {
@@ -118,6 +120,13 @@ class Order {
     return InvalidArgument("an order that this coordinator does not know; use its release");
   }
 
+  // Whether a running job reads it.
+  [[nodiscard]] bool IsRead(std::uint64_t dataset) const {
+    const auto reads = [&](const auto& each) { return DatasetOf(state_, each.second) == dataset; };
+    return View(dataset) != nullptr ||
+           (Known(dataset).leaves && std::ranges::any_of(state_.jobs(), reads));
+  }
+
   // Bytes of it in caches, also of jobs that have ended.
   [[nodiscard]] double Cached(std::uint64_t dataset) const {
     const std::set<std::uint64_t> together = Together(dataset);
@@ -133,6 +142,12 @@ class Order {
 
   Status Warm(std::uint64_t dataset) {
     const DatasetView* view = View(dataset);
+    if (Known(dataset).leaves) {
+      return Unavailable(
+          "the program's own Python code reads its files, so workers do not know which: each epoch "
+          "of the program fills it. " +
+          Gigabytes(Cached(dataset)) + " of it are cached");
+    }
     if (view == nullptr) {
       return Unavailable(
           "no job reads it now, and workers get its list of samples and how to make them from a "
@@ -157,7 +172,13 @@ class Order {
   [[nodiscard]] double PinBytes(std::uint64_t dataset, std::uint64_t asked) const {
     if (asked > 0) return static_cast<double>(asked);
     const DatasetView* view = View(dataset);
-    return std::max(view != nullptr ? view->bytes : 0, Cached(dataset));
+    double bytes = view != nullptr ? view->bytes : 0;
+    if (Known(dataset).leaves) {
+      for (const auto& [id, job] : state_.jobs()) {
+        if (DatasetOf(state_, job) == dataset) bytes += job.meter.leaves().bytes().value_or(0);
+      }
+    }
+    return std::max(bytes, Cached(dataset));
   }
 
   [[nodiscard]] const Tenant* TenantNamed(const std::string& name) const {
@@ -170,7 +191,10 @@ class Order {
   Status Pin(std::uint64_t dataset) {
     const double wanted = PinBytes(dataset, order_.bytes);
     if (wanted <= 0) {
-      return InvalidArgument("nothing of it is cached and no job reads it: say how much (--size)");
+      return InvalidArgument(IsRead(dataset)
+                                 ? "nothing of it is cached yet: say how much (--size)"
+                                 : "nothing of it is cached and no job reads it: say how much "
+                                   "(--size)");
     }
     const std::set<std::uint64_t> together = Together(dataset);
     const auto more = static_cast<std::size_t>(
@@ -223,7 +247,7 @@ class Order {
     out_.reply.workers = static_cast<std::uint32_t>(drop.workers.size());
     out_.reply.text = std::to_string(drop.workers.size()) + " workers give up " +
                       Gigabytes(Cached(dataset)) + " of it";
-    if (View(dataset) != nullptr) out_.reply.text += "; jobs that read it fill it again";
+    if (IsRead(dataset)) out_.reply.text += "; jobs that read it fill it again";
     out_.updates.emplace_back(std::move(drop));
     return Status::Ok();
   }

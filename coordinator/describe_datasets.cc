@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/hash.h"
 #include "coordinator/dataset_jobs.h"
 #include "coordinator/estimate/duplicate_share.h"
 #include "coordinator/estimate/hit_share.h"
@@ -62,7 +61,7 @@ std::vector<wire::DatasetStatus> IdleDatasets(const State& state,
   std::vector<wire::DatasetStatus> idle;
   for (const auto& [dataset, size] : left) {
     const KnownDataset* known = state.datasets().Find(dataset);
-    if (known == nullptr || FindView(views, dataset) != nullptr) continue;
+    if (known == nullptr || known->leaves || FindView(views, dataset) != nullptr) continue;
     idle.push_back({.dataset = dataset,
                     .name = known->name,
                     .form = "-",
@@ -75,52 +74,103 @@ std::vector<wire::DatasetStatus> IdleDatasets(const State& state,
   return idle;
 }
 
-// A data set of leaves has a number of its own in lists. No order finds it.
-constexpr std::uint64_t kLeavesOfJob = 0x6c65617665730000;
+// What the stages of a program keep, seen from its jobs and from what ended ones have left.
+struct LeavesShown {
+  std::map<WorkerId, wire::DatasetPart> parts;
+  std::vector<NameSample> samples;
+  std::vector<const Job*> jobs;  // that run
+  double held = 0, room = 0, quota = 0;
+  bool looks = false;
 
-// Leaves of jobs without a data set, a job each.
-void AddLeaves(const State& state, std::vector<wire::DatasetStatus>& all) {
+  void Add(WorkerId worker, const wire::JobUsage& usage, bool ended) {
+    if (ended && usage.cache_entries == 0) return;
+    const bool looked = usage.cache_hits + usage.cache_misses > 0;
+    if (!looked && usage.cache_entries == 0) return;
+    looks = looks || looked;
+    wire::DatasetPart& part = parts[worker];
+    part.bytes += EntryBytes(usage);
+    part.entries += usage.cache_entries;
+    part.hits += usage.cache_hits;
+    part.misses += usage.cache_misses;
+    held += static_cast<double>(EntryBytes(usage));
+    room += static_cast<double>(usage.cache_bytes);
+    if (usage.sampled_below > 0) samples.push_back({usage.sampled_below, usage.sampled});
+  }
+};
+
+std::map<std::uint64_t, LeavesShown> CollectLeaves(const State& state) {
+  std::map<std::uint64_t, LeavesShown> all;
+  for (const auto& [dataset, known] : state.datasets().all()) {
+    if (known.leaves) all[dataset];
+  }
+  if (all.empty()) return all;
+  const auto of = [&](JobId job) { return all.find(DatasetOf(state, job)); };
   for (const auto& [id, job] : state.jobs()) {
-    if (job.phase != Job::Phase::kRunning || job.has_dataset() || job.sessions.empty()) continue;
-    std::map<WorkerId, wire::DatasetPart> parts;
-    double room = 0, quota = 0;
-    bool looks = false;
-    for (const auto& [worker, info] : state.workers()) {
-      const auto usage = std::ranges::find(info.last.usage, id, &wire::JobUsage::job);
-      const auto grant = job.grants.find(worker);
-      if (usage == info.last.usage.end() || usage->cache_hits + usage->cache_misses == 0) continue;
-      looks = true;
-      wire::DatasetPart& part = parts[worker];
-      if (grant != job.grants.end()) part.quota_bytes = grant->second.cache_bytes;
-      part.bytes = EntryBytes(*usage);
-      part.entries = usage->cache_entries;
-      part.hits = usage->cache_hits;
-      part.misses = usage->cache_misses;
-      room += static_cast<double>(usage->cache_bytes);
-      quota += static_cast<double>(part.quota_bytes);
+    const auto own = of(id);
+    if (own != all.end() && job.phase == Job::Phase::kRunning) own->second.jobs.push_back(&job);
+  }
+  for (const auto& [id, worker] : state.workers()) {
+    for (const wire::JobUsage& usage : worker.last.usage) {
+      const auto own = of(usage.job);
+      if (own == all.end()) continue;
+      own->second.Add(id, usage, state.FindJob(usage.job) == nullptr);
     }
-    if (!looks) continue;
-    const LeafMeter& leaves = job.meter.leaves();
-    const double bytes = leaves.bytes().value_or(0);
-    const double useful = bytes > 0 ? std::min(quota, bytes) : quota;
-    wire::DatasetStatus& status = all.emplace_back(
-        wire::DatasetStatus{.dataset = MixBits(kLeavesOfJob + static_cast<std::uint64_t>(id.value)),
-                            .name = job.sessions.begin()->second.plan_name,
-                            .form = "leaves",
-                            .bytes = static_cast<std::uint64_t>(bytes),
-                            .jobs = {id},
-                            .parts = {},
-                            .hit_share = leaves.hit()});
-    if (bytes > 0) {
-      status.rows = std::llround(bytes / LeafMeter::kSlack / leaves.entry_bytes() /
-                                 leaves.lookups_a_sample());
-      status.hit_when_full = UniformHit(quota, bytes);
+  }
+  for (auto& [dataset, shown] : all) {
+    for (const Job* job : shown.jobs) {
+      for (const auto& [id, grant] : job->grants) {
+        const auto part = shown.parts.find(id);
+        if (part == shown.parts.end()) continue;
+        part->second.quota_bytes += grant.cache_bytes;
+        shown.quota += static_cast<double>(grant.cache_bytes);
+      }
     }
-    status.phase = useful <= 0 ? "not cached" : room < kFull * useful ? "filling" : "steady";
-    for (auto& [worker, part] : parts) {
-      part.worker = worker;
+  }
+  return all;
+}
+
+// What its jobs have measured. Each of them counts alike.
+void AddMeasuredLeaves(const LeavesShown& shown, wire::DatasetStatus& status) {
+  double bytes = 0, rows = 0;
+  for (const Job* job : shown.jobs) {
+    status.jobs.push_back(job->spec.job);
+    const LeafMeter& leaves = job->meter.leaves();
+    status.hit_share += leaves.hit() / static_cast<double>(shown.jobs.size());
+    const double own = leaves.bytes().value_or(0);
+    if (own <= 0) continue;
+    bytes += own;
+    rows =
+        std::max(rows, own / LeafMeter::kSlack / leaves.entry_bytes() / leaves.lookups_a_sample());
+  }
+  status.rows = std::llround(rows);
+  status.hit_when_full = bytes > 0 ? UniformHit(shown.quota, bytes) : 0;
+  status.bytes = static_cast<std::uint64_t>(bytes);
+  const double useful = bytes > 0 ? std::min(shown.quota, bytes) : shown.quota;
+  status.phase = useful <= 0 ? "not cached" : shown.room < kFull * useful ? "filling" : "steady";
+}
+
+// Leaves of stages, those of a program as one data set.
+void AddLeaves(const State& state, std::vector<wire::DatasetStatus>& all) {
+  for (const auto& [dataset, shown] : CollectLeaves(state)) {
+    const KnownDataset& known = *state.datasets().Find(dataset);
+    if (!shown.looks && shown.held <= 0 && !known.pinned) continue;
+    wire::DatasetStatus& status = all.emplace_back(wire::DatasetStatus{
+        .dataset = dataset, .name = known.name, .form = "leaves", .jobs = {}, .parts = {}});
+    AddOrders(state.datasets(), dataset, status);
+    if (shown.jobs.empty()) {
+      status.bytes = static_cast<std::uint64_t>(shown.held);
+      status.phase = "no job";
+    } else {
+      AddMeasuredLeaves(shown, status);
+    }
+    for (const auto& [worker, part] : shown.parts) {
       status.parts.push_back(part);
+      status.parts.back().worker = worker;
     }
+    const DuplicateShare found = DuplicatesOf(shown.samples);
+    status.duplicate_share = found.share;
+    status.duplicate_share_error = found.error;
+    status.sampled_entries = found.sampled;
   }
 }
 

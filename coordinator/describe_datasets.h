@@ -12,7 +12,7 @@
 
 namespace headrace::coordinator {
 
-// What `headrace cache` and `headrace datasets` show, leaves of stages too: as a data set of each job. Pure.
+// What `headrace cache` and `headrace datasets` show, leaves of stages too: as a data set of each program. Pure.
 [[nodiscard]] std::vector<wire::DatasetStatus> DescribeDatasets(
     const State& state, const std::map<std::uint64_t, DatasetView>& views);
 

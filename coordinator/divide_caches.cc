@@ -176,8 +176,9 @@ void KeepAccount(const wire::JobGrant& held, wire::JobGrant& grant) {
 
 }  // namespace
 
-void KeepAsHeld(const wire::JobGrant& held, wire::JobGrant& grant) {
-  if (held.data_set == 0) return;
+void KeepAsHeld(const Job& job, const wire::JobGrant& held, wire::JobGrant& grant) {
+  // A stage that is open and looks for nothing keeps nothing.
+  if (held.data_set == 0 && !job.sessions.empty()) return;
   KeepAccount(held, grant);
   grant.wide = held.wide;
   grant.cache_bytes = held.cache_bytes;
@@ -206,7 +207,7 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
       const auto at = user.job->grants.find(id);
       const wire::JobGrant held = at == user.job->grants.end() ? wire::JobGrant{} : at->second;
       if (user.job->sessions.empty() && held.data_set != 0) {
-        KeepAsHeld(held, grant);
+        KeepAsHeld(*user.job, held, grant);
         continue;
       }
       const bool encoded = user.name == 0 ? held.cache_encoded : user.encoded;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "coordinator/dataset_jobs.h"
 #include "coordinator/host_keys.h"
 
 namespace headrace::coordinator {
@@ -20,6 +23,22 @@ bool Looks(const State& state, const Job& job) {
 }
 
 }  // namespace
+
+std::uint64_t LeafNumberOf(const State& state, const Job& job, std::string_view plan_name) {
+  if (job.spec.cache_bytes == 0) return 0;
+  for (const std::uint64_t each : job.datasets) {
+    const KnownDataset* known = state.datasets().Find(each);
+    if (known != nullptr && known->leaves) return each;
+  }
+  std::uint64_t number = HashBytes(AsBytes("leaves of a program"), job.spec.host.uid);
+  number = HashBytes(AsBytes(job.spec.name), number);
+  return HashBytes(AsBytes(plan_name), number);
+}
+
+const KnownDataset* LeavesOf(const State& state, JobId job) {
+  const KnownDataset* known = state.datasets().Find(DatasetOf(state, job));
+  return known != nullptr && known->leaves ? known : nullptr;
+}
 
 bool LooksIntoCache(const Worker& worker, const Job& job) {
   if (job.sessions.empty()) return false;

@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/state/state.h"
@@ -11,6 +12,14 @@
 // What the policies are told of leaves: what stages of jobs without a data set keep of what they read
 // (docs/reference/lanes.md#leaves). Why so: docs/adr/0072-leaves-in-policies.md. Pure.
 namespace headrace::coordinator {
+
+// The number of the data set of what a job's lanes keep: one for each program and user, whatever loaders the program
+// opens. A later run of the program has the same, so orders about it hold. Named for the first loader's plan. 0: the
+// job wants no cache.
+[[nodiscard]] std::uint64_t LeafNumberOf(const State& state, const Job& job,
+                                         std::string_view plan_name);
+// What jobs keep as leaves; nullptr: their entries are those of a native data set, or of none.
+[[nodiscard]] const KnownDataset* LeavesOf(const State& state, JobId job);
 
 // Whether something of the job looks into the worker's cache, or may be about to: a new job has room before its
 // first lookup.

@@ -22,6 +22,7 @@ class LeafCachesTest : public ClusterPlannerTest {
     AddJob add;
     add.cache_bytes = bound;
     add.tenant = tenant;
+    add.name = "program " + tenant;
     add.host = {host, host, 0, 1};
     const JobId job = Job(add);
     AddSession session;
@@ -30,6 +31,7 @@ class LeafCachesTest : public ClusterPlannerTest {
     session.dataset = dataset;
     session.plan_name = dataset == 0 ? "Stage" : "Native";
     session.rows = rows;
+    if (dataset == 0) session.leaves = LeafNumberOf(state_, *state_.FindJob(job), "Stage");
     Apply(session);
     return job;
   }
@@ -139,9 +141,52 @@ TEST_F(LeafCachesTest, EachPolicyPlansForThemWithinQuotasAndBounds) {
     }
     const ClusterPlan plan = MakePlan(rules_, state_);
     EXPECT_GT(Granted(plan, one, worker), 150e6);
+    EXPECT_LE(Granted(plan, one, worker), 200e6) << "also of what is left over";
     EXPECT_LE(Granted(plan, few, worker), 50e6);
     EXPECT_LE(Granted(plan, one, worker) + Granted(plan, few, worker), 300e6);
   }
+}
+
+// Programs that make a loader for each epoch read nothing between two of them. A worker gives up what is beyond a
+// quota at once, and what the epoch has just handed over is not told yet.
+TEST_F(LeafCachesTest, BetweenTwoLoadersTheyStay) {
+  const WorkerId worker = Worker(8, "home", 400'000'000);
+  const JobId job = JobOf();
+  const auto planned = [&] {
+    Plan();
+    return Granted(Plan(), job, worker);
+  };
+  const Facts facts{.entry_s = 0.05, .cached = 0.2, .cost = 0.06};
+  for (int second = 0; second < 3; ++second) {
+    Plan();
+    Run(worker, {{job, facts}}, 1);
+  }
+  const double before = planned();
+  ASSERT_GT(before, 0.9 * 4e8);
+  Apply(RemoveSession{job, SessionId(job.value)});
+  EXPECT_EQ(planned(), before);
+  // Another program has the room that they do not take, natively or as a stage.
+  const JobId stage = JobOf();
+  Plan();
+  EXPECT_EQ(planned(), before);
+  EXPECT_NEAR(Granted(Plan(), stage, worker), 4e8 - 0.2 * kAll, 1e7);
+  Apply(RemoveJob{stage});
+  const JobId native = JobOf(77);
+  EXPECT_EQ(planned(), before);
+  EXPECT_GT(Granted(Plan(), native, worker), 0.9 * 4e8);
+  Apply(RemoveJob{native});
+  // The next loader has a quota again as any other.
+  AddSession session;
+  session.job = job;
+  session.session = SessionId(job.value + 100);
+  Apply(session);
+  EXPECT_GT(planned(), 0.9 * 4e8);
+  // A stage that is open and looks for nothing keeps nothing.
+  wire::JobUsage blind;
+  blind.job = job;
+  blind.samples = 5000;
+  Report(worker, {blind});
+  EXPECT_EQ(planned(), 0);
 }
 
 TEST_F(LeafCachesTest, OnlyWorkersOfItsHostKeepLeaves) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,18 +12,72 @@
 namespace headrace::coordinator {
 namespace {
 
+// What the grant takes of what others may have. A job between two loaders has its former quota, which is room that
+// the worker gives to others: only what is there counts.
+double TakenBy(const Worker& worker, const Job& job, const wire::JobGrant& grant) {
+  const auto granted = static_cast<double>(grant.cache_bytes);
+  if (!job.sessions.empty()) return granted;
+  const auto usage = std::ranges::find(worker.last.usage, job.spec.job, &wire::JobUsage::job);
+  if (usage == worker.last.usage.end()) return 0;
+  return std::min(granted, static_cast<double>(usage->cache_bytes));
+}
+
 const Tenant& TenantNamed(std::span<const Tenant> tenants, std::string_view name) {
   const auto found = std::ranges::find(tenants, name, &Tenant::name);
   return found == tenants.end() ? tenants.front() : *found;
 }
 
+// What is left of the bounds that the operator has set for what programs keep, by name. All jobs of a program have one.
+class LeafBounds {
+ public:
+  LeafBounds(const State& state, const std::map<std::string, double>& bounds)
+      : state_(state), bounds_(bounds) {}
+
+  // Notes a job's grant on a worker, and whether it takes more.
+  void Note(JobId job, double taken, bool wants) {
+    if (bounds_.empty()) return;
+    const KnownDataset* leaves = LeavesOf(state_, job);
+    if (leaves == nullptr || !bounds_.contains(leaves->name)) return;
+    of_job_[job] = leaves;
+    Left& left = left_.try_emplace(leaves, Left{bounds_.at(leaves->name)}).first->second;
+    left.bytes -= taken;
+    left.wanting += wants ? 1 : 0;
+  }
+  // Bytes that the job may have on one more worker: an equal part of what is left.
+  [[nodiscard]] double Of(JobId job) const {
+    const auto leaves = of_job_.find(job);
+    if (leaves == of_job_.end()) return kUnlimited;
+    const Left& left = left_.at(leaves->second);
+    return left.bytes / std::max(1, left.wanting);
+  }
+  void Take(JobId job, double bytes) {
+    const auto leaves = of_job_.find(job);
+    if (leaves == of_job_.end()) return;
+    Left& left = left_.at(leaves->second);
+    left.bytes -= bytes;
+    --left.wanting;
+  }
+
+ private:
+  struct Left {
+    double bytes = 0;
+    int wanting = 0;  // jobs, each once a worker
+  };
+  const State& state_;
+  const std::map<std::string, double>& bounds_;
+  std::map<JobId, const KnownDataset*> of_job_;
+  std::map<const KnownDataset*, Left> left_;
+};
+
 }  // namespace
 
-void GrantSpareCaches(const State& state, std::span<const Tenant> tenants, const KeptBytes& kept,
+void GrantSpareCaches(const State& state, std::span<const Tenant> tenants,
+                      const std::map<std::string, double>& bounds, const KeptBytes& kept,
                       ClusterPlan& plan) {
   std::map<WorkerId, double> left;
   std::map<const Tenant*, double> tenant_left;
   std::map<WorkerId, std::vector<std::pair<wire::JobGrant*, const Job*>>> wanting;
+  LeafBounds of_leaves(state, bounds);
   for (const Tenant& tenant : tenants) tenant_left[&tenant] = tenant.quota.cache_bytes;
   for (JobPlan& each : plan.jobs) {
     const Job* const job = state.FindJob(each.job);
@@ -30,30 +85,33 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants, const
       const Worker& worker = *state.FindWorker(id);
       const auto [at, is_new] = left.try_emplace(id, 0);
       if (is_new) at->second = static_cast<double>(worker.info.cache_bytes) - kept.On(id);
-      at->second -= static_cast<double>(grant.cache_bytes);
-      tenant_left[&TenantNamed(tenants, job->spec.tenant)] -=
-          static_cast<double>(grant.cache_bytes);
-      if (CachedSession({&job, 1}) == nullptr && LooksIntoCache(worker, *job)) {
-        wanting[id].emplace_back(&grant, job);
-      }
+      const double taken = TakenBy(worker, *job, grant);
+      at->second -= taken;
+      tenant_left[&TenantNamed(tenants, job->spec.tenant)] -= taken;
+      const bool wants = CachedSession({&job, 1}) == nullptr && LooksIntoCache(worker, *job);
+      of_leaves.Note(each.job, taken, wants);
+      if (wants) wanting[id].emplace_back(&grant, job);
     }
   }
   for (auto& [id, jobs] : wanting) {
     double rest = std::max(0.0, left[id]);
     // Those with the least bounds first, so that the others have what they leave.
-    std::ranges::stable_sort(jobs, {},
-                             [](const auto& one) { return one.second->spec.cache_bytes; });
+    std::ranges::stable_sort(jobs, {}, [&](const auto& one) {
+      return std::min(static_cast<double>(one.second->spec.cache_bytes),
+                      of_leaves.Of(one.second->spec.job));
+    });
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const auto& [grant, job] = jobs[i];
       double& own = tenant_left[&TenantNamed(tenants, job->spec.tenant)];
       // Beside what is planned for it.
       const double most =
           static_cast<double>(job->spec.cache_bytes) - static_cast<double>(grant->cache_bytes);
-      const double part =
-          std::max(0.0, std::min({rest / static_cast<double>(jobs.size() - i), own, most}));
+      const double part = std::max(0.0, std::min({rest / static_cast<double>(jobs.size() - i), own,
+                                                  most, of_leaves.Of(job->spec.job)}));
       grant->cache_bytes += static_cast<std::uint64_t>(part);
       rest -= part;
       own -= part;
+      of_leaves.Take(job->spec.job, part);
     }
   }
 }

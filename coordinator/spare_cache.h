@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
 
 #include "coordinator/cluster_planner.h"
 #include "coordinator/dataset_jobs.h"
@@ -15,7 +17,9 @@ namespace headrace::coordinator {
 // is left on each worker that they lease, within their own bounds and their tenants' quotas. `tenants`: the
 // first is that of jobs whose tenant is none of them. `kept`: what is no room. In each plan the policy's
 // grants come first, so this room goes when a data set wants it.
-void GrantSpareCaches(const State& state, std::span<const Tenant> tenants, const KeptBytes& kept,
+// `bounds`: of data sets by name (PlanRules::dataset_bytes); what all jobs of a program keep has one together.
+void GrantSpareCaches(const State& state, std::span<const Tenant> tenants,
+                      const std::map<std::string, double>& bounds, const KeptBytes& kept,
                       ClusterPlan& plan);
 
 }  // namespace headrace::coordinator

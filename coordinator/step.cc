@@ -15,6 +15,7 @@
 #include "coordinator/cluster_orders.h"
 #include "coordinator/data_names.h"
 #include "coordinator/dataset_orders.h"
+#include "coordinator/leaf_caches.h"
 #include "coordinator/message_checks.h"
 #include "coordinator/slow_drain.h"
 #include "schemas/wire/bad_samples.h"
@@ -290,7 +291,8 @@ class Stepper {
     const std::uint64_t source = SourceHash(m), dataset = DatasetHash(source, form);
     Change(AddSession{m.job, m.session, m.plan.name, hash, split, dataset, rows,
                       m.plan.has_python_stage && m.plan.python.replayed, names.far,
-                      names.everywhere, source, std::move(form.prefixes)});
+                      names.everywhere, source, std::move(form.prefixes),
+                      source == 0 ? LeafNumberOf(state(), *job, m.plan.name) : 0});
     if (m.warm && source != 0) {
       Emit(WarmDataset{dataset});
       SetFills();

@@ -119,7 +119,8 @@ struct Encoder {
             {"far", u.far},
             {"everywhere", u.everywhere},
             {"source", u.source},
-            {"prefixes", u.prefixes}};
+            {"prefixes", u.prefixes},
+            {"leaves", u.leaves}};
   }
   Json operator()(const RemoveSession& u) const {
     return {{"type", "remove_session"}, {"job", u.job.value}, {"session", u.session.value}};
@@ -191,7 +192,7 @@ struct Encoder {
     for (const JobId id : u.jobs) jobs.push_back(id.value);
     return {{"type", "remember_dataset"}, {"dataset", u.dataset}, {"name", u.name},
             {"tenant", u.tenant},         {"rows", u.rows},       {"last", u.last.value},
-            {"jobs", std::move(jobs)}};
+            {"jobs", std::move(jobs)},    {"leaves", u.leaves}};
   }
   Json operator()(const PinDataset& u) const {
     return {{"type", "pin_dataset"}, {"dataset", u.dataset}, {"bytes", u.bytes}};
@@ -270,7 +271,8 @@ Update DecodeFields(const std::string& type, const Json& j) {
                       j.value("far", false),
                       j.value("everywhere", false),
                       j.value("source", std::uint64_t{0}),
-                      j.value("prefixes", std::vector<std::uint64_t>())};
+                      j.value("prefixes", std::vector<std::uint64_t>()),
+                      j.value("leaves", std::uint64_t{0})};
   }
   if (type == "remove_session") {
     return RemoveSession{job(), SessionId(j.at("session").get<std::int64_t>())};
@@ -319,6 +321,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
                       JobId(j.at("last").get<std::int64_t>()),
                       {}};
     for (const Json& id : j.at("jobs")) u.jobs.emplace_back(id.get<std::int64_t>());
+    u.leaves = j.value("leaves", false);
     return u;
   }
   if (type == "pin_dataset") {

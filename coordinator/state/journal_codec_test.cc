@@ -34,9 +34,9 @@ class Draw {
   void Fill(RemoveJob& u) { One(u); }
   void Fill(AddSession& u) {
     auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, everywhere,
-           source, prefixes] = u;
+           source, prefixes, leaves] = u;
     All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay, far, everywhere,
-        source, prefixes);
+        source, prefixes, leaves);
   }
   void Fill(RemoveSession& u) {
     auto& [job, session] = u;
@@ -74,8 +74,8 @@ class Draw {
     if (rng_() % 2 == 0) Fill(priority.emplace());
   }
   void Fill(RememberDataset& u) {
-    auto& [dataset, name, tenant, rows, last, jobs] = u;
-    All(dataset, name, tenant, rows, last, jobs);
+    auto& [dataset, name, tenant, rows, last, jobs, leaves] = u;
+    All(dataset, name, tenant, rows, last, jobs, leaves);
   }
   void Fill(PinDataset& u) {
     auto& [dataset, bytes] = u;

@@ -5,7 +5,7 @@
 namespace headrace::coordinator {
 
 void KnownDatasets::Begin(std::uint64_t dataset, const std::string& name, const std::string& tenant,
-                          std::int64_t rows, JobId job) {
+                          std::int64_t rows, JobId job, bool leaves) {
   if (!datasets_.contains(dataset) && datasets_.size() >= kMost) {
     auto oldest = datasets_.end();
     for (auto at = datasets_.begin(); at != datasets_.end(); ++at) {
@@ -21,6 +21,7 @@ void KnownDatasets::Begin(std::uint64_t dataset, const std::string& name, const 
   known.tenant = tenant;
   known.rows = rows;
   known.last = job;
+  known.leaves = leaves;
 }
 
 void KnownDatasets::End(std::uint64_t dataset, JobId job) {

@@ -24,6 +24,8 @@ struct KnownDataset {
   bool pinned = false;
   std::uint64_t pinned_bytes = 0;  // at most; 0, if it is pinned: all of it
   bool warm = false;               // workers fill it while they are idle. Volatile
+  // What the lanes of a program's stages keep. Nobody says how many samples that is: `rows` is 0.
+  bool leaves = false;
 };
 
 // An order to give up what jobs have in the caches. It stays until each worker has done it.
@@ -46,7 +48,7 @@ class KnownDatasets {
 
   // A job begins to read the data set.
   void Begin(std::uint64_t dataset, const std::string& name, const std::string& tenant,
-             std::int64_t rows, JobId job);
+             std::int64_t rows, JobId job, bool leaves = false);
   // A job that read it has ended. Nothing, if the data set is forgotten.
   void End(std::uint64_t dataset, JobId job);
   // kDataLoss: it is unknown, or too many are pinned.

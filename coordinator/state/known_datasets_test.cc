@@ -130,6 +130,31 @@ TEST(KnownDatasets, PinsAndEndedJobsComeBackFromTheJournal) {
   EXPECT_EQ(state.Apply(PinDataset{99, 0}).code(), Code::kDataLoss);
 }
 
+// Later loaders of a job keep in the same data set, also where the journal was made shorter after the first has closed.
+TEST(KnownDatasets, LeavesOfAJobAreOneDataSetNamedForItsFirstLoader) {
+  const auto stage = [](std::int64_t id, const std::string& name) {
+    return AddSession{.job = JobId(1), .session = SessionId(id), .plan_name = name, .leaves = 9};
+  };
+  State state;
+  ApplyAll(state, {AddJob{.job = JobId(1), .consumer = ConsumerId(1), .token = "token-1"},
+                   stage(1, "Train"), RemoveSession{JobId(1), SessionId(1)}, stage(2, "Val"),
+                   PinDataset{9, 0}});
+  State again;
+  ApplyAll(again, state.Snapshot());
+  for (const State* each : {&state, &again}) {
+    const KnownDataset* known = each->datasets().Find(9);
+    ASSERT_NE(known, nullptr);
+    EXPECT_EQ(known->name, "Train");
+    EXPECT_TRUE(known->leaves);
+    EXPECT_TRUE(known->pinned);
+    EXPECT_EQ(each->FindJob(JobId(1))->sessions.at(SessionId(2)).leaves, 9U);
+    EXPECT_FALSE(each->FindJob(JobId(1))->has_dataset());
+  }
+  ExpectSameState(again, state);
+  ApplyAll(again, {RemoveJob{JobId(1)}});
+  EXPECT_EQ(again.datasets().EndedOf(9), std::vector{JobId(1)});
+}
+
 TEST(KnownDatasets, WarmEndsWithTheLastJobThatReadsIt) {
   State state;
   ApplyAll(state, {AddJob{.job = JobId(1), .consumer = ConsumerId(1), .token = "token-1"},

@@ -145,8 +145,15 @@ Status State::On(const AddSession& update) {
   job->sessions[update.session] = {update.session,    update.plan_name, update.plan_hash,
                                    update.split,      update.dataset,   update.rows,
                                    update.lanes_stay, update.far,       update.everywhere,
-                                   update.source,     update.prefixes};
-  if (update.dataset == 0) return Status::Ok();
+                                   update.source,     update.prefixes,  update.leaves};
+  if (update.dataset == 0) {
+    // Named for the first loader of the job.
+    if (update.leaves != 0 && job->datasets.size() < kMostDatasetsOfJob &&
+        job->datasets.insert(update.leaves).second) {
+      datasets_.Begin(update.leaves, update.plan_name, job->spec.tenant, 0, update.job, true);
+    }
+    return Status::Ok();
+  }
   if (job->datasets.size() < kMostDatasetsOfJob) job->datasets.insert(update.dataset);
   datasets_.Begin(update.dataset, update.plan_name, job->spec.tenant, update.rows, update.job);
   return Status::Ok();
@@ -301,7 +308,8 @@ Status State::On(const OrderJob& update) {
 
 Status State::On(const RememberDataset& update) {
   if (update.dataset == 0) return Contradiction("a data set without a hash");
-  datasets_.Begin(update.dataset, update.name, update.tenant, update.rows, update.last);
+  datasets_.Begin(update.dataset, update.name, update.tenant, update.rows, update.last,
+                  update.leaves);
   for (const JobId id : update.jobs) {
     Job* job = Find(jobs_, id);
     if (job == nullptr) {
@@ -529,7 +537,7 @@ std::vector<Update> State::Snapshot() const {
       updates.emplace_back(AddSession{id, session_id, session.plan_name, session.plan_hash,
                                       session.split, session.dataset, session.rows,
                                       session.lanes_stay, session.far, session.everywhere,
-                                      session.source, session.prefixes});
+                                      session.source, session.prefixes, session.leaves});
     }
     if (job.generation > 0) {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});
@@ -549,7 +557,7 @@ std::vector<Update> State::Snapshot() const {
     jobs.insert(jobs.end(), running.begin(), running.end());
     std::ranges::sort(jobs);
     updates.emplace_back(RememberDataset{dataset, known.name, known.tenant, known.rows, known.last,
-                                         std::move(jobs)});
+                                         std::move(jobs), known.leaves});
     if (known.pinned) updates.emplace_back(PinDataset{dataset, known.pinned_bytes});
   }
   for (const auto& job : ended_.all()) updates.emplace_back(RememberJob{*job});

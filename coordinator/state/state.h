@@ -40,6 +40,7 @@ struct Session {
   bool everywhere = false;
   std::uint64_t source = 0;
   std::vector<std::uint64_t> prefixes = {};
+  std::uint64_t leaves = 0;  // of what its lanes keep; 0: it has a data set, or keeps nothing
 };
 
 struct Job {

@@ -76,6 +76,8 @@ struct AddSession {
   // Equal for equal sources, whatever is made of them; 0: nothing is cached.
   std::uint64_t source = 0;
   std::vector<std::uint64_t> prefixes = {};  // NativeForm::prefixes
+  // Of a Python stage: the number of the data set of what its lanes keep (LeafNumberOf); 0: they keep nothing.
+  std::uint64_t leaves = 0;
   friend bool operator==(const AddSession&, const AddSession&) = default;
 };
 struct RemoveSession {
@@ -134,6 +136,7 @@ struct RememberDataset {
   std::int64_t rows = 0;
   JobId last;               // that began to read it
   std::vector<JobId> jobs;  // ascending
+  bool leaves = false;      // as KnownDataset's
   friend bool operator==(const RememberDataset&, const RememberDataset&) = default;
 };
 // Keeps what is cached of the data set, at most `bytes` of it; 0: all.

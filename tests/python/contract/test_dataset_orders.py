@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from support.headrace_program import (
     HEADRACE,
     clean_environment,
@@ -84,6 +85,108 @@ def order(address: str, *words: str) -> dict:
     answer = command("datasets", *words, "--json", "--coordinator", address)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
+
+
+# Reads clouds of points in its own code. It makes a loader for each epoch, of another object: their hashes are equal.
+OWN = """
+    import pathlib, sys, zlib
+    import numpy as np
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+    class Clouds(Dataset):
+        def __init__(self, folder):
+            self.files = sorted(folder.glob("*.txt"))
+        def __len__(self):
+            return len(self.files)
+        def __getitem__(self, index):
+            return torch.from_numpy(np.loadtxt(self.files[index]))
+    def epoch():
+        seen = 0
+        for batch in DataLoader(Clouds(pathlib.Path(sys.argv[1])), 4, num_workers=2):
+            seen = zlib.crc32(batch.numpy().tobytes(), seen)
+        return seen
+    first = epoch()
+    for epochs in sys.stdin:
+        print(all(epoch() == first for _ in range(int(epochs))), flush=True)
+"""
+CLOUDS = 16
+
+
+@contextlib.contextmanager
+def own_program(tmp_path: Path, address: str) -> Iterator[subprocess.Popen]:
+    file = tmp_path / "own.py"
+    file.write_text(textwrap.dedent(OWN))
+    run = [HEADRACE, "run", "--coordinator", address, sys.executable, str(file), str(tmp_path)]
+    with subprocess.Popen(
+        run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean_environment()
+    ) as started:
+        try:
+            yield started
+            started.stdin.close()
+            assert started.wait(60) == 0
+        finally:
+            started.kill()
+
+
+def epochs(program: subprocess.Popen, number: int) -> None:
+    program.stdin.write(f"{number}\n")
+    program.stdin.flush()
+    assert program.stdout.readline() == "True\n"
+
+
+def hits(address: str) -> int:
+    answer = command("cache", "--json", "--coordinator", address)
+    workers = json.loads(answer.stdout)["workers"]
+    return sum(tier["hits"] for worker in workers for tier in worker["tiers"])
+
+
+# What Python stages keep has a name, and orders hold for it: while a job runs, after it, and for the next one.
+def test_what_stages_keep_is_pinned_over_a_restart_found_again_and_dropped(tmp_path):
+    rng = np.random.default_rng(7)
+    for number in range(CLOUDS):
+        np.savetxt(tmp_path / f"{number}.txt", rng.normal(size=(2000, 6)))
+    address = free_address()
+    serve = ("--listen", address, "--heartbeat-ms", "200", "--state-dir", str(tmp_path / "state"))
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(coordinator(*serve))
+        wait_for_answer(address)
+        for _ in range(2):
+            words = ("--coordinator", address, "--threads", "1", "--cache", "32M")
+            stack.enter_context(running("worker", *words, HEADRACE_LOG="error"))
+        wait_for(lambda: len(ready_workers(address)) == 2, "workers")
+        with own_program(tmp_path, address) as program:
+            epochs(program, 4)
+            wait_for(lambda: entries(address) >= CLOUDS, "all of it")
+            seen = shown(address)
+            assert (seen["name"], seen["form"]) == ("Clouds", "leaves")
+            refused(
+                command("datasets", "warm", "Clouds", "--coordinator", address),
+                "each epoch of the program fills it",
+            )
+            # A running one makes them again, from the same files.
+            dropped = order(address, "drop", "Clouds")
+            assert (dropped["workers"], dropped["workers_left"]) == (2, 0)
+            wait_for(lambda: entries(address) == 0, "nothing")
+            epochs(program, 4)
+            wait_for(lambda: entries(address) >= CLOUDS, "all of it again")
+            assert order(address, "pin", "Clouds")["dataset"] == seen["dataset"]
+        wait_for(lambda: shown(address)["phase"] == "no job", "end of the job", 40)
+        there = entries(address)
+        assert there >= CLOUDS
+        first.kill()
+        first.wait()
+        stack.enter_context(coordinator(*serve))
+        wait_for_answer(address)
+        wait_for(lambda: entries(address) == there, "workers again, with all that they had", 40)
+        assert shown(address)["pinned"] and shown(address)["dataset"] == seen["dataset"]
+        refused(command("datasets", "drop", "Clouds", "--coordinator", address), "is pinned")
+        before = hits(address)
+        with own_program(tmp_path, address) as program:
+            epochs(program, 1)
+            wait_for(lambda: hits(address) >= before + CLOUDS, "hits of the next job, at once")
+        order(address, "unpin", "Clouds")
+        order(address, "drop", "Clouds")
+        wait_for(lambda: entries(address) == 0 and shown(address) == {}, "nothing")
 
 
 ONE_EPOCH = """
