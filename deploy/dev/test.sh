@@ -50,13 +50,14 @@ thread_sanitized() {
 }
 
 run_pytest() { # EXTENT: brief or full (tests/support/extent.py)
-  # Most tests wait for processes to start: as many files at a time as there are cores. In the order of
-  # the folders: by the number of tests, as xdist has it else, the longest of few tests would come last.
+  # One file more at a time than there are cores: pools, servers and lost hosts are waited for, and a third
+  # of the time no core would work. In the order of the folders: by the number of tests, as xdist has it
+  # else, the longest of few tests would come last.
   local limit=480 # seconds a test; in the full extent the first case of a theme runs all of them
   [ "$1" = full ] && limit=1800
   HEADRACE_TEST_EXTENT=$1 HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old \
     HEADRACE_TEST_RAY=$PWD/build/ray/bin/python PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest \
-    -n "$JOBS" --dist loadfile --no-loadscope-reorder --timeout "$limit" --durations 30
+    -n $((JOBS + 1)) --dist loadfile --no-loadscope-reorder --timeout "$limit" --durations 30
 }
 
 short_demo() {
