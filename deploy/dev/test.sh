@@ -27,7 +27,7 @@ run_ctest() { # PRESET [ctest arguments]
 OF_MANY_PROCESSES='integration_test|cpp_trainer_example|schemas_conform'
 # What decides, by values that others have parsed and checked. To build it costs a fifth of the time;
 # ./dev test --sanitizers has it too. A program that is not named here is always sanitized.
-DECIDERS='coordinator_step_test|coordinator_split_test|estimator_test|scaling_test|policy_test|placement_test|pool_test|simulate_test|cli_test'
+DECIDERS='coordinator_step_test|coordinator_split_test|estimator_test|scaling_test|policy_test|placement_test|pool_test|simulate_test|simulate_what_if_test|simulate_eviction_test|ring_hits_test|cli_test'
 
 # Its build folder has the compiler in its name: CMake drops all settings, the sanitizers too, where the
 # compiler of a folder changes.
