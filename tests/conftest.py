@@ -1,7 +1,11 @@
-"""Selects which tests run (support/extent.py)."""
+"""Selects which tests run (support/extent.py), and looks after those that hang (support/hang_watch.py)."""
 
 import pytest
-from support import extent
+from support import extent, hang_watch
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    hang_watch.start(config)
 
 
 @pytest.hookimpl(tryfirst=True)

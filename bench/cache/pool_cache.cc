@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "headrace/image_folder.h"
+#include "tests/integration/images.h"
 #include "tests/integration/service.h"
 
 namespace headrace::testing_support {

@@ -18,6 +18,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "headrace/image_folder.h"
+#include "tests/integration/images.h"
 #include "tests/integration/store_of_files.h"
 #include "tests/integration/world.h"
 

@@ -9,6 +9,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "headrace/image_folder.h"
+#include "tests/integration/images.h"
 #include "tests/integration/service.h"
 #include "trainer_client/service/embedded_coordinator.h"
 

@@ -13,6 +13,8 @@
 #include "base/hash.h"
 #include "dataworker/stage/fake_stage.h"
 #include "gtest/gtest.h"
+#include "headrace/image_folder.h"
+#include "tests/integration/images.h"
 #include "tests/integration/world.h"
 
 namespace headrace::testing_support {

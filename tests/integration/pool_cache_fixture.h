@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "headrace/image_folder.h"
+#include "tests/integration/images.h"
 #include "tests/integration/world.h"
 
 // For tests of caches that workers share: pictures, epochs over them, and what was hit.

@@ -9,6 +9,8 @@
 
 #include "base/check.h"
 #include "gtest/gtest.h"
+#include "headrace/image_folder.h"
+#include "tests/integration/images.h"
 #include "tests/integration/service.h"
 
 namespace headrace::testing_support {

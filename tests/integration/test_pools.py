@@ -1,7 +1,9 @@
 """A coordinator with two pools: one whose workers may be taken away, and one that stands in for it."""
 
+import contextlib
 import json
 import os
+import pathlib
 import signal
 import urllib.request
 
@@ -33,6 +35,17 @@ class Head(PoolHead):
     def pid(self, member):
         (pid,) = [one["pid"] for one in self.workers() if one["member"] == member]
         return pid
+
+    def __exit__(self, *ended):
+        """Without a stop command nobody ends a worker that was adopted: its process is no child of this
+        coordinator."""
+        super().__exit__(*ended)
+        place = self.address.removeprefix("tcp://").replace(":", "-")
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (process / "cmdline").read_bytes().decode(errors="replace")
+                if f"\0--pool-member\0headrace-{place}-" in words:
+                    os.kill(int(process.name), signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@
 #include "coordinator/coordinator.h"
 #include "dataworker/worker/worker.h"
 #include "net/fault_reactor.h"
-#include "tests/integration/service.h"
+#include "tests/integration/iteration.h"
 #include "trainer_client/session/trainer_session.h"
 
 namespace headrace::testing_support {

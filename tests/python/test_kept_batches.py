@@ -2,20 +2,17 @@
 
 import mmap
 import os
-import queue
 import random
-import socket
 from types import SimpleNamespace
 
 import pytest
 import torch
 from headrace.stage import wire
 from headrace.stage.kept_batches import KeptBatches, Made
-from headrace.stage.lane import LanePort
 from headrace.stage.pickling import Arena, Slot, collating, unpickle_batch
 from headrace.stage.wire import Request, numbers
-from support.batch_request import packed_request, send_request
-from support.lane_settings import settings
+from support.batch_request import packed_request
+from support.lane_double import LaneDouble
 from torch.utils.data import default_collate
 
 SEED = 20261130
@@ -98,54 +95,30 @@ def test_what_the_trainer_has_by_then_is_not_copied():
         assert ahead.find(asked(0)) is None
 
 
-class Ring:
-    """A lane whose data set has one buffer for each place of a batch, and the data worker that asks it."""
+class Ring(LaneDouble):
+    """Its data set has one buffer for each place of a batch, and its data workers have memory of their own."""
 
     def __init__(self, collate_fn=default_collate, size=2):
-        self.control, theirs = socket.socketpair()
-        self.port = LanePort(theirs, settings(ahead=2, ahead_bytes=ROOM))
-        opened = self.port.open({"dataset": None, "collate_fn": collate_fn}, None)
-        self.collate = opened["collate_fn"]
         self.buffers = [torch.zeros(FLOATS) for _ in range(size)]
-        self.made, self.sockets = 0, [self.control, theirs]
-        self.connect()
+        super().__init__(self.fill, collate_fn, ahead=2, ahead_bytes=ROOM)
+
+    def fill(self, number):
+        for place, buffer in enumerate(self.buffers):
+            buffer.fill_(number * 10 + place)
+        return self.collate(self.buffers)
 
     def connect(self):
-        """To another data worker, with memory of its own."""
         self.memory = Memory()
-        self.worker, served = socket.socketpair()
-        self.sockets.append(self.worker)
-        socket.send_fds(self.control, [numbers(0)], [served.fileno()])
-        served.close()
-        socket.send_fds(self.worker, [wire.encode(wire.ARENA)], [self.memory.fd])
+        super().connect(self.memory.fd)
 
-    def close(self):
-        for each in (*self.sockets, *(worker.sock for worker in self.port._requests.workers)):
-            each.close()
-        os.close(self.port._requests._trainer)
-
-    def ask(self, number, room=ROOM):
+    def batch(self, number, room=ROOM):
         """The batch, or what came of it."""
-        request = packed_request([number], room, batch=number)
-        send_request(self.worker, request, numbers(9), numbers(0))
-        try:
-            item = self.port.get(0)
-        except queue.Empty:  # it was answered without the loop
-            item = None
-        if item is not None:
-            self.made += 1
-            for place, buffer in enumerate(self.buffers):
-                buffer.fill_(number * 10 + place)
-            self.port.put((item[0], self.collate(self.buffers)))
-        kind, answer, _ = wire.receive(self.worker)
-        assert kind == wire.DONE
-        if answer[1] != numbers(wire.MADE):
-            return answer[1]
-        places = [memoryview(part).cast("Q").tolist() for part in answer[4:6]]
-        batch = self.memory.batch(answer[3], *places)
-        self.memory.map[:] = b"\7" * len(
-            self.memory.map
-        )  # the trainer has it, and uses the slot again
+        answer = self.ask(number, room)
+        if answer.outcome != numbers(wire.MADE):
+            return answer.outcome
+        batch = self.memory.batch(answer.body, answer.offsets, answer.sizes)
+        # The trainer has it, and uses the slot again.
+        self.memory.map[:] = b"\7" * len(self.memory.map)
         return batch
 
 
@@ -163,21 +136,21 @@ def right(ring, number):
 
 
 def test_a_batch_that_did_not_fit_is_right_after_the_next_one(ring):
-    assert ring.ask(0, room=FLOATS) == numbers(wire.TOO_SMALL)
-    assert torch.equal(ring.whole(ring.ask(2)), right(ring, 2)), "it was in the lane's socket"
+    assert ring.batch(0, room=FLOATS) == numbers(wire.TOO_SMALL)
+    assert torch.equal(ring.whole(ring.batch(2)), right(ring, 2)), "it was in the lane's socket"
     for _ in range(2):
-        assert torch.equal(ring.whole(ring.ask(0)), right(ring, 0))
+        assert torch.equal(ring.whole(ring.batch(0)), right(ring, 0))
     assert ring.made == 2
 
 
 def test_a_batch_whose_worker_was_lost_is_right_after_the_next_ones(ring):
     for number in (0, 2, 4):
-        assert torch.equal(ring.whole(ring.ask(number)), right(ring, number))
+        assert torch.equal(ring.whole(ring.batch(number)), right(ring, number))
     ring.worker.close()
     ring.connect()
     for number in (2, 4, 0):
         ring.port._requests.next(0)
-        got = ring.ask(number)
+        got = ring.batch(number)
         assert torch.equal(ring.whole(got), right(ring, number)), number
     assert ring.made == 3
 
@@ -189,9 +162,7 @@ def test_a_batch_that_was_made_unheard_is_right_after_the_next_one(ring):
     asked.request = Request(packed_request([0], ROOM))
     ring.port._replay = iter([asked])
     item = ring.port.get(0)
-    for place, buffer in enumerate(ring.buffers):
-        buffer.fill_(place)
-    ring.port.put((item[0], ring.collate(ring.buffers)))
+    ring.port.put((item[0], ring.fill(0)))
     ring.port._voice.silent = False
-    ring.ask(2)
-    assert torch.equal(ring.whole(ring.ask(0)), right(ring, 0))
+    ring.batch(2)
+    assert torch.equal(ring.whole(ring.batch(0)), right(ring, 0))

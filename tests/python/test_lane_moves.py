@@ -1,56 +1,29 @@
 """A lane whose batches are made here and elsewhere in turn: the process of this host goes on from the
 state that it is asked to go on from."""
 
-import os
-import queue
 import random
-import socket
 
 import pytest
 from headrace.stage import wire
-from headrace.stage.lane import LanePort
 from headrace.stage.pickling import Slot, pickle_batch
 from headrace.stage.randomness import get_state
 from headrace.stage.wire import numbers
-from support.batch_request import packed_request, send_request
-from support.lane_settings import settings
+from support.lane_double import LaneDouble
 
 
-class Lane:
-    """The port of a lane that draws one number a batch, and the data worker that asks it."""
+class Lane(LaneDouble):
+    """It draws one number a batch."""
 
     def __init__(self, **changed):
-        control, theirs = socket.socketpair()
-        self.port = LanePort(
-            theirs, settings(**(changed or {"tells_state": True, "watched": False}))
+        super().__init__(
+            lambda number: random.random(), **(changed or {"tells_state": True, "watched": False})
         )
-        self.port.open({"dataset": None, "collate_fn": list}, None)
-        self.worker, served = socket.socketpair()
-        socket.send_fds(control, [numbers(0)], [served.fileno()])
-        served.close()
-        self.sockets = [control, theirs, self.worker]
-        self.made = 0
-
-    def close(self):
-        for each in (*self.sockets, *(worker.sock for worker in self.port._requests.workers)):
-            each.close()
-        os.close(self.port._requests._trainer)
 
     def batch(self, number, state=b"", room=4096, after=-1):
         """(what is answered, the state after it). `after`: the batch that is out before it."""
-        request = packed_request([5], room, state=state, batch=number, after=after)
-        send_request(self.worker, request, numbers(9), numbers(0))
-        try:
-            item = self.port.get(0)
-        except queue.Empty:  # it was answered without the loop
-            item = None
-        if item is not None:
-            self.made += 1
-            self.port.put((item[0], random.random()))
-        kind, answer, _ = wire.receive(self.worker)
-        assert kind == wire.DONE
-        self.outcome = answer[1]
-        return answer[3], answer[6]
+        answer = self.ask(number, room, state=state, after=after)
+        self.outcome = answer.outcome
+        return answer.body, answer.state
 
 
 def pickle_of(value):

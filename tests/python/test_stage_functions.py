@@ -356,3 +356,35 @@ def test_limits_of_opencv_are_opencvs(tmp_path):
     Path(path).write_bytes(encode_photo(30, 40, 1))
     with pytest.raises(cv2.error, match="MAX_IMAGE_WIDTH"):
         cv2.imread(path)
+
+
+@in_own_process
+def test_what_a_lane_found_out_of_torchvisions_readers_the_next_one_knows():
+    """By the pages that lanes leave (lessons.py). It is compared again once the libraries may have changed."""
+    import torch
+    from headrace.stage import functions
+    from headrace.stage.lessons import Lessons
+    from support.found_cases.runner import in_fork
+    from torchvision.io import decode_jpeg
+
+    data = torch.frombuffer(bytearray(encode_photo(30, 40, 1)), dtype=torch.uint8)
+    expected = decode_jpeg(data)
+    lessons = Lessons(1)
+
+    def lane():
+        """How often the library was called, and how many pictures were right."""
+        functions.enable()
+        lessons.know_functions()
+        replaced, calls = torch.ops.image.decode_jpeg, []
+        real = replaced.real
+        replaced.real = lambda *given, **named: calls.append(1) or real(*given, **named)
+        right = sum(torch.equal(decode_jpeg(data), expected) for _ in range(5))
+        lessons.note(0, True, False, None)
+        return len(calls), right
+
+    seen = []
+    for intact in (True, True, True, False, True, True):
+        lessons.take([], (), intact)
+        seen.append(in_fork(lane))
+    compares = functions.CHECKS
+    assert seen == [(count, 5) for count in (compares, 0, 0, compares, 0, 0)]

@@ -148,8 +148,8 @@ class Page:
                 if self.run(f"Boolean({expression})"):
                     return
             except RuntimeError as error:
-                if "navigated" not in str(error):
-                    raise
+                if "navigated" not in str(error) and "context" not in str(error):
+                    raise  # else what the expression was asked in has just gone
             time.sleep(0.02)
         text = self.run("document.body.innerText")
         raise AssertionError(f"not within {seconds} s: {expression}\n{text}\n{self.errors}")

@@ -23,7 +23,7 @@ def in_own_process(test: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(test)
     def run(**fixtures: object) -> None:
         where = str(tests), test.__code__.co_filename, test.__name__
-        done = run_program(_PROGRAM, *where, *map(str, fixtures.values()))
+        done = run_program(_PROGRAM, *where, *map(str, fixtures.values()), seconds=300)
         assert done.returncode == 0, done.stdout + done.stderr
 
     return run

@@ -33,8 +33,10 @@ def program(
         process.communicate()
 
 
-def run_program(source: str, *args: str, **named: object) -> subprocess.CompletedProcess:
-    """The finished program: return code and what it printed."""
+def run_program(
+    source: str, *args: str, seconds: float = 120, **named: object
+) -> subprocess.CompletedProcess:
+    """The finished program: return code and what it printed. `seconds`: how long it may take."""
     with program(source, *args, **named) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=seconds)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)

@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "base/testing/hang_watch.h"
 #include "dataworker/stage/confine/stage_process.h"
 #include "gtest/gtest.h"
 
@@ -9,5 +10,6 @@ int main(int argc, char** argv) {
     headrace::dataworker::StageProcessMain({argv + 2, argv + argc});
   }
   ::testing::InitGoogleTest(&argc, argv);
+  headrace::testing::HangWatch::Begin();
   return RUN_ALL_TESTS();
 }

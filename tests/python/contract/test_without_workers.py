@@ -1,6 +1,7 @@
 """Contract: a program whose workers are gone goes on, with the stock loader's bits."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -19,6 +20,10 @@ PROGRAM = """
     from support.pipelines import train_v1
     from torch.utils.data import DataLoader
     from torchvision import datasets
+    if "headrace" in sys.modules:  # it waits 10 s for workers, once an epoch, which would be most of the test
+        from headrace.service import service
+        client = service.binding.Client
+        service.binding.Client = lambda **named: client(**named, connect_timeout=3)
     transform = train_v1()
     if sys.argv[2] == "python":
         native = transform
@@ -80,20 +85,26 @@ class Program:
 def start(tmp_path, photos, address):
     with contextlib.ExitStack() as stack:
 
-        def start(kind, *options, stock=False):
+        def start(kind, *options):
             run = [HEADRACE, "run", "--coordinator", address, "--remote-only", *options, "--"]
-            program = Program(tmp_path, photos, kind, *([] if stock else run))
+            program = Program(tmp_path, photos, kind, *run)
             stack.callback(program.process.kill)
             return program
 
         yield start
 
 
-@pytest.fixture
-def stock_lines(start):
+@pytest.fixture(scope="module")
+def stock_lines(tmp_path_factory, photos):
+    """What the stock loader's program says, once for each kind: the lines, and its exit code."""
+
+    @functools.cache
     def lines(kind):
-        program = start(kind, stock=True)
-        return program.rest(), program.end()
+        program = Program(tmp_path_factory.mktemp("stock"), photos, kind)
+        try:
+            return program.rest(), program.end()
+        finally:
+            program.process.kill()
 
     return lines
 
