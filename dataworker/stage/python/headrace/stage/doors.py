@@ -6,7 +6,10 @@ does not know, it leaves to the library. See docs/adr/0105-more-leaves.md.
 """
 
 from collections.abc import Callable, Hashable, Iterator
+from types import FunctionType
 from typing import Any, NamedTuple
+
+from ..native.genuine import is_genuine
 
 # Modules that name entries, by the library that must be loaded.
 NATIVE = {
@@ -58,3 +61,12 @@ class Entry(NamedTuple):
     alike: Callable[[], bool] | None = None
     # Calls that may be the native form's; all others are made as from the caller's own line. None: all may be.
     takes: Callable[..., bool] | None = None
+
+
+def is_librarys(entry: Entry) -> bool:
+    """Whether the function is the library's own, and not what the program has put in its place."""
+    function = getattr(entry.owner, entry.name, None)
+    if type(function) is not entry.own or not isinstance(function, FunctionType):
+        return type(function) is entry.own
+    of = entry.owner.__module__ if isinstance(entry.owner, type) else entry.owner.__name__
+    return is_genuine(function, of.partition(".")[0])

@@ -9,24 +9,20 @@ The next function is one more entry in a module that doors.py names. Why so: doc
 """
 
 import functools
-import gc
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from types import FunctionType
 from typing import Any
 
-from ..native.genuine import is_genuine
 from ..process import own_imports
-from ..process.modules import namespace
 from ..process.output import tell
 from . import ahead_seen, leaves
 from .call_as import call_as
-from .doors import KEPT, NATIVE, Entry, Made
+from .doors import KEPT, NATIVE, Entry, Made, is_librarys
 from .finding import Finding, FoundOut
-from .held_names import HeldNames, Place
+from .held_names import HeldNames, Place, referrers
 from .leaf_arrays import is_reading, reading
 
 CHECKS = 2  # results of each kind that are made both ways
@@ -129,6 +125,10 @@ class Replaced:
             _count.news += 1
         _count.made += self._entry.pictures
         return made.value
+
+    def is_in_place(self) -> bool:
+        """Whether the function's name stands for what it did when this was made."""
+        return getattr(self._entry.owner, self._entry.name, None) is self.real
 
     def prepare(self) -> None:
         """In a process that forks lanes."""
@@ -256,14 +256,15 @@ class _Count:
 _count = _Count()
 
 
-def enable(by_value: bool = True) -> None:
+def enable(by_value: bool = True, as_prepared: bool = False) -> None:
     """Once in a process, after the imports of user code. `by_value`: there may be functions that came
-    with globals of their own, which only a look at every object finds."""
+    with globals of their own, which only a look at every object finds. `as_prepared`: no code of the program has run
+    since prepare(), in the process that this one was forked from."""
     _count.made = 0  # a lane is a fork: what its parent has made is not its own
-    entries = _entries()
+    entries = _entries_prepared() if as_prepared else _entries()
     if not entries:
         return
-    places = _referrers(entries) if by_value else _prepared
+    places = referrers({key: one.real for key, one in entries.items()}) if by_value else _prepared
     for space, name, real in HeldNames().look(_names(entries)) if places is None else places:
         # Another process may have prepared it, before the program changed things here.
         if space.get(name) is real and id(real) in entries:
@@ -285,8 +286,13 @@ def look_again() -> None:
     if len(sys.modules) == _looked:
         return
     _looked = len(sys.modules)
-    new = {library: module for library, module in KEPT.items() if library not in _met}
-    entries = _entries(new) if leaves.possible and not new.keys().isdisjoint(sys.modules) else {}
+    # By name: to go through all modules would write into each, which a lane shares with its parent until then.
+    new = {
+        library: module
+        for library, module in KEPT.items()
+        if library not in _met and library in sys.modules
+    }
+    entries = _entries(new) if leaves.possible and new else {}
     if not entries:
         return
     for space, name, real in HeldNames().look(_names(entries)):
@@ -321,11 +327,12 @@ def news() -> int:
 def prepare() -> None:
     """Called in a process that forks lanes, to look for what they need. A look writes a count into
     every object that it visits, and so would give each lane memory of its own."""
-    global _prepared
+    global _prepared, _made
     if not _preparing.acquire(blocking=False):
         return  # another thread begins a loader, or did in the process that this was forked from
     try:
         entries = _entries()
+        _made = (*_libraries(), entries)
         _prepared = _held.look(_names(entries)) if entries else []
         for replaced in entries.values() if leaves.possible else ():
             replaced.prepare()
@@ -336,6 +343,19 @@ def prepare() -> None:
 _preparing = threading.Lock()
 _held = HeldNames()
 _prepared: list[Place] | None = None
+_made: tuple[list[str], bool, dict[int, Replaced]] | None = None
+
+
+def _libraries() -> tuple[list[str], bool]:
+    """What the entries depend on, beside the functions themselves."""
+    return [one for one in (*NATIVE, *KEPT) if one in sys.modules], leaves.possible
+
+
+def _entries_prepared() -> dict[int, Replaced]:
+    """Those that the process that forked this one has made: they need not be made in each lane."""
+    if _made is None or _made[:2] != _libraries():
+        return _entries()
+    return {key: one for key, one in _made[2].items() if one.is_in_place()}
 
 
 def _names(entries: dict[int, Replaced]) -> dict[int, str]:
@@ -358,32 +378,10 @@ def _entries(of: dict[str, str] | None = None) -> dict[int, Replaced]:
         except Exception:
             continue  # without the native part, or with another cv2, everything still runs
         for entry in entries:
-            if _is_librarys(entry):
+            if is_librarys(entry):
                 replaced = Replaced(entry)
                 found[id(replaced.real)] = replaced
     return found
-
-
-def _is_librarys(entry: Entry) -> bool:
-    """Whether the function is the library's own, and not what the program has put in its place."""
-    function = getattr(entry.owner, entry.name, None)
-    if type(function) is not entry.own or not isinstance(function, FunctionType):
-        return type(function) is entry.own
-    of = entry.owner.__module__ if isinstance(entry.owner, type) else entry.owner.__name__
-    return is_genuine(function, of.partition(".")[0])
-
-
-def _referrers(entries: dict[int, Replaced]) -> list[Place]:
-    reals = [replaced.real for replaced in entries.values()]
-    # Modules from before a gc.freeze() are not among the referrers.
-    modules = map(namespace, sys.modules.copy().values())
-    return [
-        (space, name, value)
-        for space in (*gc.get_referrers(*reals), *modules)
-        if type(space) is dict and "__builtins__" in space
-        for name, value in list(space.items())
-        if id(value) in entries
-    ]
 
 
 def take_count() -> int:

@@ -1,5 +1,6 @@
 """What modules hold by `from LIBRARY import NAME`."""
 
+import gc
 import sys
 from typing import Any
 
@@ -48,3 +49,16 @@ class HeldNames:
 def _places(space: dict[str, Any], names: Any, functions: dict[int, str]) -> list[Place]:
     held = ((name, space.get(name)) for name in names)  # another thread may take one away
     return [(space, name, value) for name, value in held if id(value) in functions]
+
+
+def referrers(functions: dict[int, Any]) -> list[Place]:
+    """Everywhere, also in globals that are no module's. `functions`: by id(), what is looked for."""
+    # Modules from before a gc.freeze() are not among the referrers.
+    modules = map(namespace, sys.modules.copy().values())
+    return [
+        (space, name, value)
+        for space in (*gc.get_referrers(*functions.values()), *modules)
+        if type(space) is dict and "__builtins__" in space
+        for name, value in list(space.items())
+        if id(value) in functions
+    ]
