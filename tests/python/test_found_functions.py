@@ -373,3 +373,49 @@ def test_lanes_can_begin_again_where_enough_is_kept():
     assert found_calls.may_give(data, 1, at_once=False)
     assert not found_calls.may_give(data, 10_000, at_once=False)
     assert not found_calls.may_give(Sounds(), 1, at_once=True), "nobody has looked at it"
+
+
+class Rows(Sounds):
+    """With more than can be looked at in a moment: long lists, and many of them."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.rows = {
+            "one": lambda: [str(i) for i in range(20_000)],
+            "many": lambda: [[i, i + 1] for i in range(5_000)],
+            "few": lambda: [[i, i + 1] for i in range(50)],
+        }[kind]()
+
+    def mel(self, i):
+        return slow(i)[:100].copy() + len(self.rows)
+
+    def short(self, i):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.mel(i) + random.random() + self.short(i)
+
+
+@in_own_process
+def test_much_is_looked_at_only_for_functions_that_are_known_to_be_long():
+    """A short first epoch takes less than such a look."""
+    looked = []
+    real = found_calls.part_of
+
+    def part_of(kind, memo, function, *rest, **named):
+        part = real(kind, memo, function, *rest, **named)
+        looked.append(function.__name__)
+        return part
+
+    found_calls.part_of = part_of
+    for kind in ("one", "few", "many"):
+        looked.clear()
+        lanes = own_lanes(Rows(kind))
+        found_calls.prepare(lanes.dataset)
+        assert ("mel" in looked) == ("short" in looked) == (kind == "few"), kind
+    lanes.iteration(first=True)
+    looked.clear()
+    lanes.iteration()
+    assert "mel" in looked and "short" not in looked
+    lanes.iteration()
+    assert lanes.count(Rows.mel, HITS) > 0

@@ -49,6 +49,7 @@ class Content(Values):
     atoms: list[Any] | None = None  # numbers and texts that were met; None: nobody asks
     _in_class = False
     guards: Unguarded = UNGUARDED  # what is told of each place that is looked at
+    most, most_items = _MOST_VALUES, sys.maxsize  # that are looked at; of one list, tuple or dict
 
     def __init__(self, memo: Any = None) -> None:
         super().__init__(memo)
@@ -83,7 +84,7 @@ class Content(Values):
         if add is not None:
             add(self, value)
             return
-        if self._depth > _MOST_DEPTH or len(self._seen) > _MOST_VALUES:
+        if self._depth > _MOST_DEPTH or len(self._seen) > self.most:
             raise NotHashed(f"{what} is too much to look at")
         mark = self._seen.get(id(value))
         if mark is not None:
@@ -142,6 +143,8 @@ class Content(Values):
             self._instance(value, kind, what)
 
     def _items(self, value: Any, kind: type, what: str) -> None:
+        if len(value) > self.most_items:
+            raise NotHashed(f"{what} is too much to look at")
         self.guards.sequence(value)
         known = self._memo.text_list(value) if self._memo and self._lasting else None
         if known is not None:
@@ -157,6 +160,8 @@ class Content(Values):
             self.value(item, label)
 
     def _mapping(self, value: Any, kind: type, what: str) -> None:
+        if len(value) > self.most_items:
+            raise NotHashed(f"{what} is too much to look at")
         self.guards.mapping(value)
         self._pairs(value, kind, what)
 

@@ -58,6 +58,13 @@ class FoundContent(ProvenContent):
         self.data(digest)
 
 
+class _Glance(FoundContent):
+    """Where nobody knows yet whether the function takes long enough: to look at more may cost as much as a short first
+    epoch. Raises NotHashed there."""
+
+    most, most_items = found_rules.MOST_AT_A_GLANCE
+
+
 class FoundCall(CachedCall):
     """Serves the calls of one function in a lane."""
 
@@ -337,9 +344,10 @@ def prepare(dataset: Any) -> None:
         if candidate.why_not:
             board.give_up(found.number, candidate.why_not)
         elif not board.is_over(found.number):  # its forks find what was looked at
+            kind = FoundContent if board.count(found.number, TRIALS) else _Glance
             with suppress(Exception):  # as the calls will tell
                 owner = dataset if owns(type(dataset), candidate.function) else None
-                part_of(FoundContent, memo, candidate.function, owner, folder, at_once=True)
+                part_of(kind, memo, candidate.function, owner, folder, at_once=True)
 
 
 def may_give(dataset: Any, lanes: int, at_once: bool) -> bool:

@@ -12,6 +12,8 @@ _ALL_THE_SAME = 32  # one call in so many is named, whatever it costs
 _FIRST_WATCHED = 3  # calls of each lane that say what it costs to watch
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
 _UNFIT = 8  # in a row
+# Values, and items of one list, tuple or dict: at most some 10 ms to look at.
+MOST_AT_A_GLANCE = 4096, 16384
 MOST_CHANGES = 4
 _CHECKPOINT_SECONDS = 0.02  # of CPU, in each iteration
 
