@@ -8,7 +8,14 @@ import weakref
 import numpy as np
 import pytest
 import torch
-from headrace.stage import cached_calls, fixed_part, found_calls, found_rules, leaf_memory
+from headrace.stage import (
+    cached_calls,
+    call_board,
+    fixed_part,
+    found_calls,
+    found_rules,
+    leaf_memory,
+)
 from headrace.stage import process_part as process
 from headrace.stage.leaves import Leaves
 from headrace.stage.settings import SETTINGS
@@ -186,3 +193,50 @@ def test_leaves_count_what_is_worth_keeping():
     kept.keeps(1e-6, 1000)
     kept.offer(None, 0, 0, (), 0.004)
     assert kept.parts == 0.004
+
+
+class Rows:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def made(self, i):
+        return len(self.rows) + i
+
+    def __getitem__(self, i):
+        return self.made(i)
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_little"),
+    [
+        (lambda: [str(i) for i in range(20_000)], False),
+        (lambda: [[i, i + 1] for i in range(5_000)], False),
+        (lambda: {i: i for i in range(20_000)}, False),
+        (lambda: [[i, i + 1] for i in range(50)], True),
+    ],
+    ids=["a long list", "many lists", "a long dict", "little"],
+)
+def test_much_is_looked_at_only_for_functions_that_somebody_has_timed(monkeypatch, rows, is_little):
+    """A short first epoch takes less than such a look."""
+    monkeypatch.setattr(call_board, "board", None)
+    monkeypatch.setattr(call_board, "found", {})
+    looked, real = [], found_calls.part_of
+
+    def part_of(kind, memo, function, *rest, **named):
+        part = real(kind, memo, function, *rest, **named)
+        looked.append(function.__name__)
+        return part
+
+    monkeypatch.setattr(found_calls, "part_of", part_of)
+    data = Rows(rows())
+    found_calls.prepare(data)
+    assert sorted(looked) == (["__getitem__", "made"] if is_little else [])
+    number = call_board.found[id(Rows.made)].number
+    call_board.board.add(number, call_board.TRIALS, 1)
+    looked.clear()
+    found_calls.prepare(data)
+    assert "made" in looked, "a lane has seen that it takes long"
+    looked.clear()
+    call_board.board.give_up(number, "it takes 1 \u00b5s")
+    found_calls.prepare(data)
+    assert "made" not in looked

@@ -24,6 +24,8 @@ from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import functional, v2
 
+SEED_OF_MODULES = 20261201
+
 
 def compared(make, **named):
     """What the stock loader gives, and the report of the served one, which gives the same."""
@@ -301,3 +303,28 @@ def test_names_for_types_are_no_changes(monkeypatch):
     """Python 3.10 has no typing.Self, and torch takes that of typing_extensions there."""
     monkeypatch.setattr(torch.nn.modules.module, "Self", typing_extensions.ReadOnly)
     assert alterations.first_alteration((alterations.TRANSFORMS,)) == ""
+
+
+def test_modules_that_come_and_go_between_two_looks_are_noticed(monkeypatch):
+    """Also one that comes while two go and the last one of all comes again."""
+    rng = random.Random(SEED_OF_MODULES)
+    print("seed", SEED_OF_MODULES)
+    prefix, others = "some_library.parts.", [f"other_{i}" for i in range(4)]
+    below = [
+        "some_library.parts",
+        *(f"some_library.parts.p{i}" for i in range(4)),
+        "some_library.partsman",
+    ]
+    monkeypatch.setattr(alterations.sys, "modules", dict(sys.modules))
+    for _ in range(400):
+        for name in rng.sample(below + others, rng.randrange(4)):
+            if name in sys.modules:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = ModuleType(name)
+        if rng.random() < 0.3:  # as many, and the same last one
+            last = next(reversed(sys.modules))
+            sys.modules[last] = sys.modules.pop(last)
+        assert alterations._names_below(prefix) == [
+            name for name in sys.modules if f"{name}.".startswith(prefix)
+        ]

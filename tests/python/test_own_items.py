@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 from headrace.capture.items import items_of
+from headrace.capture.items.deep import holds_deep
 from headrace.native.plan import NotNative
 from PIL import Image
 from support.own_datasets import NATIVE, Joined, augment
 
 RAN = []
+SEED = 20261203
 
 
 @pytest.mark.parametrize("name", NATIVE)
@@ -262,3 +264,28 @@ def test_nothing_is_drawn(photos):
     before = torch.get_rng_state()
     items_of(Joined(photos))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_entries_that_hold_more_than_plain_parts_are_found_among_many():
+    rng = random.Random(SEED)
+    print("seed", SEED)
+    plain = [3, 0.5, "text", None, b"bytes", (), [], (1, "a"), ["b", 2.5], (None,), "lists"]
+    deep = [
+        {},
+        {"a": 1},
+        torch.zeros(2),
+        np.zeros(2),
+        ([],),
+        [(1,)],
+        (1, {}),
+        [np.zeros(1)],
+        [torch.ones(1)],
+    ]
+    for _ in range(300):
+        entries = rng.choices(plain, k=rng.randrange(12))
+        assert not holds_deep(entries), entries
+        for one in deep:
+            with_it = entries.copy()
+            with_it.insert(rng.randint(0, len(entries)), one)
+            assert holds_deep(with_it), with_it
+            assert holds_deep(dict(enumerate(with_it)).values())

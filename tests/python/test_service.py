@@ -116,6 +116,23 @@ def test_settings():
     assert (settings.link, settings.rack) == (119 << 20, "west")
 
 
+def test_an_environment_is_read_again_when_it_has_changed(monkeypatch):
+    read, real = [], options._read
+    monkeypatch.setattr(options, "_read", lambda environ: read.append(1) or real(environ))
+    monkeypatch.setenv("HEADRACE_TENANT", "vision")
+    for _ in range(3):
+        assert options.from_environment().tenant == "vision"
+    assert len(read) == 1
+    os.environ["HEADRACE_TENANT"] = "speech"
+    assert options.from_environment().tenant == "speech"
+    os.environ["HEADRACE_RNG"] = "dice"
+    for _ in range(2):
+        with pytest.raises(headrace.OptionError, match="write one of"):
+            options.from_environment()
+    del os.environ["HEADRACE_RNG"], os.environ["HEADRACE_TENANT"]
+    assert options.from_environment().tenant == ""
+
+
 def test_ranks_of_one_program_are_a_group():
     environ = {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500", "WORLD_SIZE": "2"}
     first = options.from_environment({**environ, "RANK": "0"})

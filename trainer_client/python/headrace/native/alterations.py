@@ -176,17 +176,23 @@ def _modules_of(group: str) -> list[types.ModuleType]:
 
 
 _below: dict[str, tuple[ModuleTable, list[str]]] = {}
+_all: dict[str, list[str]] = {}  # modules that there were then
 _is_fork = False
 
 
 def _names_below(prefix: str) -> list[str]:
     """The names of modules. A fork goes on from what its parent found, and looks only at new
-    ones."""
+    ones; its parent, while there are the very same modules."""
     table, names = _below.get(prefix, (ModuleTable(), []))
     kept, new = table.news()
     if not (kept and _is_fork):
-        names, new = [], list(sys.modules)
-    names = names + [name for name in new if f"{name}.".startswith(prefix)]
+        every = list(sys.modules)
+        if _is_fork or every != _all.get(prefix):
+            names, new = [], every
+        else:
+            new = []
+        _all[prefix] = every
+    names = names + [one for one in new if one.startswith(prefix) or one == prefix[:-1]]
     _below[prefix] = table, names
     return names
 
@@ -200,6 +206,7 @@ def _after_fork_in_child() -> None:
         _lock = threading.Lock()
         _seen.clear()
         _below.clear()
+        _all.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

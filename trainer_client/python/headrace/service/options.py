@@ -6,6 +6,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from ..errors import OptionError
 from ..records import dataclass
@@ -80,7 +81,27 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
+_latest: tuple[Any, Options] | None = (
+    None  # the environment and what it says, as of the last question
+)
+
+
 def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
+    """Raises OptionError. Asked ten times at each iter(), so an environment that is as it was is not read again."""
+    global _latest
+    if environ is not os.environ:
+        return _read(environ)
+    now = getattr(os.environ, "_data", None)  # the plain dict behind it, of CPython's
+    latest = _latest
+    if latest is not None and now is not None and latest[0] == now:
+        return latest[1]
+    kept = None if now is None else dict(now)  # first: another thread may set something meanwhile
+    found = _read(environ)
+    _latest = kept, found
+    return found
+
+
+def _read(environ: Mapping[str, str]) -> Options:
     coordinator = environ.get("HEADRACE_COORDINATOR", "")
     if coordinator and not coordinator.startswith(("tcp://", "ipc://")):
         raise OptionError(

@@ -57,8 +57,8 @@ class Content(Values):
     libraries: frozenset[str] = frozenset()  # whose settings are in it
     atoms: list[Any] | None = None  # numbers and texts that were met; None: nobody asks
     _in_class = False
-    most = _MOST_VALUES  # that are looked at
     guards: Unguarded = UNGUARDED  # what is told of each place that is looked at
+    most, most_items = _MOST_VALUES, sys.maxsize  # that are looked at; of one list, tuple or dict
 
     def __init__(self, memo: Any = None) -> None:
         super().__init__(memo)
@@ -152,6 +152,8 @@ class Content(Values):
             self._instance(value, kind, what)
 
     def _items(self, value: Any, kind: type, what: str) -> None:
+        if len(value) > self.most_items:
+            raise TooMuch(f"{what} is too much to look at")
         self.guards.sequence(value)
         known = self._memo.text_list(value) if self._memo and self._lasting else None
         if known is not None:
@@ -167,6 +169,8 @@ class Content(Values):
             self.value(item, label)
 
     def _mapping(self, value: Any, kind: type, what: str) -> None:
+        if len(value) > self.most_items:
+            raise TooMuch(f"{what} is too much to look at")
         self.guards.mapping(value)
         self._pairs(value, kind, what)
 

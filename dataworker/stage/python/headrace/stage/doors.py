@@ -5,8 +5,12 @@ Door in tests/support/leaf_doors, and a row in docs/reference/lanes.md. Its leaf
 does not know, it leaves to the library. See docs/adr/0105-more-leaves.md.
 """
 
+import functools
 from collections.abc import Callable, Hashable, Iterator
+from types import FunctionType
 from typing import Any, NamedTuple
+
+from ..native.genuine import is_genuine
 
 # Modules that name entries, by the library that must be loaded.
 NATIVE = {
@@ -63,3 +67,28 @@ class Entry(NamedTuple):
     # Makes what stands in the function's place, of the library's function and of what calls the native form: where
     # most calls are none of ours, and so short that a look at their arguments is all that they can bear.
     front: Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]] | None = None
+
+
+def is_librarys(entry: Entry) -> bool:
+    """Whether the function is the library's own, and not what the program has put in its place."""
+    function = getattr(entry.owner, entry.name, None)
+    if type(function) is not entry.own or not isinstance(function, FunctionType):
+        return type(function) is entry.own
+    of = entry.owner.__module__ if isinstance(entry.owner, type) else entry.owner.__name__
+    return is_genuine(function, of.partition(".")[0])
+
+
+def standing(
+    entry: Entry, real: Callable[..., Any], replaced: Callable[..., Any]
+) -> Callable[..., Any]:
+    """What is put in the function's place. A class holds a function, which takes its instance."""
+    if entry.front is not None:
+        return functools.wraps(real)(entry.front(real, replaced))
+    if not isinstance(entry.owner, type):
+        return replaced
+
+    @functools.wraps(real)
+    def method(*args: Any, **named: Any) -> Any:
+        return replaced(*args, **named)
+
+    return method

@@ -13,6 +13,7 @@ from .name_guards import UNGUARDED, Guards
 from .served_code import function_now
 
 _MOST = 256
+_ITEMS = 8  # of one list, tuple or dict, where so many values are looked at: numbers and texts take less time
 _LASTED, _FIRST_WAIT, _MOST_WAIT = 2, 4, 1024  # calls
 
 
@@ -76,7 +77,8 @@ class Parts:
         most: int | None,
     ) -> FixedPart:
         """`kind`: of ProvenContent. `at_once`: it is recorded though the owner has not come twice: who is there
-        for one call is not held. `most`: values that are looked at; None: as many as for a call. Raises NotHashed."""
+        for one call is not held. `most`: values that are looked at, and an
+        eighth of the items of one list; None: as many as for a call. Raises NotHashed."""
         number = id(function.__code__)
         key = number, id(function.__closure__), id(owner)
         part = self._parts.get(key)
@@ -99,7 +101,8 @@ class Parts:
         )
         content = kind(memo)
         content.guards, content.folder = guards, folder
-        content.most = content.most if most is None else most
+        if most is not None:
+            content.most, content.most_items = most, _ITEMS * most
         content.fixed(function, owner)
         part = FixedPart(content, function, owner, guards)
         if records:

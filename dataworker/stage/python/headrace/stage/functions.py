@@ -12,17 +12,15 @@ import functools
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from contextlib import suppress
-from types import FunctionType
 from typing import Any
 
-from ..native.genuine import is_genuine
 from ..process import own_imports
 from ..process.output import tell
 from . import ahead_seen, leaves
 from .call_as import call_as
-from .doors import KEPT, NATIVE, Entry, Made
+from .doors import KEPT, NATIVE, Entry, Made, is_librarys, standing
 from .finding import Finding, FoundOut
 from .held_names import HeldNames, Place, referrers
 from .leaf_arrays import is_reading, reading
@@ -33,6 +31,7 @@ _WORTH = "worth"  # the same: how many were not worth keeping
 _PARTS = "parts"  # the same: whether parts come again
 _MOST_REFUSED = 64  # in a row, of a form that rests
 _REST, _LONGEST_REST = 255, 1 << 14  # calls that it then does not look at; twice as many each time
+_MOST_PASSED = 4096  # in a row, of which none may be the native form's
 _LEAF = "leaf"  # among the kinds of results: what was kept of a file
 
 
@@ -46,7 +45,7 @@ class Replaced:
         self._on = self._leaf_on = True
         self._tried = False
         self._parts = 0  # what was known of them when this last looked
-        self._refused = self._resting = 0
+        self._refused = self._resting = self._passed = 0
         self._rest = _REST
         self._checked: Counter[Hashable] = Counter()
         functools.update_wrapper(self, self.real, updated=())
@@ -60,9 +59,13 @@ class Replaced:
             except TypeError:  # of arguments that the function does not have, as the library tells
                 mine = False
             if mine is None:
+                self._passed += 1
+                if self._passed == _MOST_PASSED:
+                    self._leave()
                 return self.real(*args, **named)
             if not mine:
                 return call_as(sys._getframe(1), self.real, args, named)
+            self._passed = 0
         if self._resting:
             self._resting -= 1
             return self.real(*args, **named)
@@ -135,6 +138,10 @@ class Replaced:
         _count.made += self._entry.pictures
         return made.value
 
+    def is_in_place(self) -> bool:
+        """Whether the function's name stands for what it did when this was made."""
+        return getattr(self._entry.owner, self._entry.name, None) is self.real
+
     def prepare(self) -> None:
         """In a process that forks lanes."""
         if self._entry.leaf is not None:
@@ -143,9 +150,14 @@ class Replaced:
 
     def put(self) -> None:
         """Puts this in the library function's place."""
-        setattr(self._entry.owner, self._entry.name, _standing(self))
+        setattr(self._entry.owner, self._entry.name, standing(self._entry, self.real, self))
         if self._entry.leaf is not None:
             self._entry.leaf.put()
+
+    def _leave(self) -> None:
+        """Where none of a program's calls may be ours, they need not pass here."""
+        if vars(self._entry.owner).get(self._entry.name) is self:
+            setattr(self._entry.owner, self._entry.name, self.real)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["real"], name)
@@ -242,21 +254,6 @@ class Replaced:
         )
 
 
-def _standing(replaced: Replaced) -> Callable[..., Any]:
-    """What is put in the function's place. A class holds a function, which takes its instance."""
-    entry = replaced._entry
-    if entry.front is not None:
-        return functools.wraps(replaced.real)(entry.front(replaced.real, replaced))
-    if not isinstance(entry.owner, type):
-        return replaced
-
-    @functools.wraps(replaced.real)
-    def method(*args: Any, **named: Any) -> Any:
-        return replaced(*args, **named)
-
-    return method
-
-
 class _Count:
     made = 0  # by native forms, since somebody asked
     news = 0  # grows with what is found out
@@ -265,11 +262,12 @@ class _Count:
 _count = _Count()
 
 
-def enable(by_value: bool = True) -> None:
+def enable(by_value: bool = True, as_prepared: bool = False) -> None:
     """Once in a process, after the imports of user code. `by_value`: there may be functions that came
-    with globals of their own, which only a look at every object finds."""
+    with globals of their own, which only a look at every object finds. `as_prepared`: no code of the program has run
+    since prepare(), in the process that this one was forked from."""
     _count.made = 0  # a lane is a fork: what its parent has made is not its own
-    entries = _entries()
+    entries = _entries_prepared() if as_prepared else _entries()
     if not entries:
         return
     places = referrers(entries) if by_value else _prepared
@@ -294,8 +292,13 @@ def look_again() -> None:
     if len(sys.modules) == _looked:
         return
     _looked = len(sys.modules)
-    new = {library: module for library, module in KEPT.items() if library not in _met}
-    entries = _entries(new) if leaves.possible and not new.keys().isdisjoint(sys.modules) else {}
+    # By name: to go through all modules would write into each, which a lane shares with its parent until then.
+    new = {
+        library: module
+        for library, module in KEPT.items()
+        if library not in _met and library in sys.modules
+    }
+    entries = _entries(new) if leaves.possible and new else {}
     if not entries:
         return
     for space, name, real in HeldNames().look(_names(entries)):
@@ -330,11 +333,12 @@ def news() -> int:
 def prepare() -> None:
     """Called in a process that forks lanes, to look for what they need. A look writes a count into
     every object that it visits, and so would give each lane memory of its own."""
-    global _prepared
+    global _prepared, _made
     if not _preparing.acquire(blocking=False):
         return  # another thread begins a loader, or did in the process that this was forked from
     try:
         entries = _entries()
+        _made = (*_libraries(), entries)
         _prepared = _held.look(_names(entries)) if entries else []
         for replaced in entries.values() if leaves.possible else ():
             replaced.prepare()
@@ -345,6 +349,19 @@ def prepare() -> None:
 _preparing = threading.Lock()
 _held = HeldNames()
 _prepared: list[Place] | None = None
+_made: tuple[list[str], bool, dict[int, Replaced]] | None = None
+
+
+def _libraries() -> tuple[list[str], bool]:
+    """What the entries depend on, beside the functions themselves."""
+    return [one for one in (*NATIVE, *KEPT) if one in sys.modules], leaves.possible
+
+
+def _entries_prepared() -> dict[int, Replaced]:
+    """Those that the process that forked this one has made: they need not be made in each lane."""
+    if _made is None or _made[:2] != _libraries():
+        return _entries()
+    return {key: one for key, one in _made[2].items() if one.is_in_place()}
 
 
 def _names(entries: dict[int, Replaced]) -> dict[int, str]:
@@ -367,19 +384,10 @@ def _entries(of: dict[str, str] | None = None) -> dict[int, Replaced]:
         except Exception:
             continue  # without the native part, or with another cv2, everything still runs
         for entry in entries:
-            if _is_librarys(entry):
+            if is_librarys(entry):
                 replaced = Replaced(entry)
                 found[id(replaced.real)] = replaced
     return found
-
-
-def _is_librarys(entry: Entry) -> bool:
-    """Whether the function is the library's own, and not what the program has put in its place."""
-    function = getattr(entry.owner, entry.name, None)
-    if type(function) is not entry.own or not isinstance(function, FunctionType):
-        return type(function) is entry.own
-    of = entry.owner.__module__ if isinstance(entry.owner, type) else entry.owner.__name__
-    return is_genuine(function, of.partition(".")[0])
 
 
 def take_count() -> int:

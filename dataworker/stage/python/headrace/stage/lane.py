@@ -309,7 +309,7 @@ class LanePort:
                 self._kit, self._defers = kit, lambda: kit is not None and kit.maker.met_file
             if settings.leaves:
                 keep_pictures()
-        functions.enable(by_value=False)
+        functions.enable(by_value=False, as_prepared=not self._ran_before)
         by_item = self._settings.auto_collation and not self._settings.iterable
         self._ahead = ahead.of(self._roots["dataset"]) if by_item else None
         if lessons is not None:

@@ -11,11 +11,10 @@ import functools
 import operator
 import pathlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...records import dataclass
 from ..unchanged import is_same
 from ..views.values import Held, Special, Stop, is_constant, name
 from .deep import Deep
@@ -250,8 +249,7 @@ def _all_same(now: Any, kept: Any) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class _List:
+class _List(NamedTuple):
     """A list that is an entry: the very one, and what it held."""
 
     list: Any

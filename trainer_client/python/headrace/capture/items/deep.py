@@ -4,7 +4,9 @@ Lists, tuples and dicts of numbers, texts, tensors and arrays. It is copied when
 compared at each iter(): a worker of the stock loader has it as it was when it was forked.
 """
 
+import itertools
 import marshal
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from ..views.values import Stop, is_constant
 
 _FORM = 2  # of marshal: without references, so equal values have equal bytes
 _DEEPEST = 16
+_PARTED, _ROWS = {dict, torch.Tensor, np.ndarray}, {list, tuple}
+_DEEP = _PARTED | _ROWS
 
 
 class Deep:
@@ -41,13 +45,16 @@ class Deep:
         return _alike(self._container, self.copied)
 
 
-def is_deep(entry: Any) -> bool:
-    """Whether an entry that an index takes is more than a number, a text or a short list of these."""
-    if type(entry) in (dict, torch.Tensor, np.ndarray):
+def holds_deep(entries: Collection[Any]) -> bool:
+    """Whether an entry that an index takes is more than a number, a text or a short list of these. There may be many
+    entries, and the code may not be followed to its end: Python's own loops look at them."""
+    kinds = set(map(type, entries))
+    if not _PARTED.isdisjoint(kinds):
         return True
-    return type(entry) in (list, tuple) and any(
-        type(part) in (list, tuple, dict, torch.Tensor, np.ndarray) for part in entry
-    )
+    if _ROWS.isdisjoint(kinds):
+        return False
+    rows = entries if kinds <= _ROWS else [one for one in entries if type(one) in _ROWS]
+    return not _DEEP.isdisjoint(map(type, itertools.chain.from_iterable(rows)))
 
 
 def _marshalled(container: Any) -> bytes | None:

@@ -26,7 +26,7 @@ from ..views.views import SOURCE, Known, Target, Together
 from . import beside_functions
 from .beside import Beside, Steps, changed_by, compared, operated, operated_in_place
 from .columns import PATHS, Column, HeldLists, each, is_plain
-from .deep import is_deep
+from .deep import holds_deep
 from .kept import Kept
 from .library import rule_of
 from .pictures import PIL, TORCHVISION, Opened, OpenFile
@@ -192,7 +192,7 @@ class ItemFollower(Follower):
     def _kept(self, container: Any, key: Column) -> Any:
         """container[key], where its entries are annotations; None: they are plain."""
         entries = container.values() if type(container) is dict else container
-        if type(container) in _TAKEN_FROM and not any(map(is_deep, entries)):
+        if type(container) in _TAKEN_FROM and not holds_deep(entries):
             return None
         deep = self.lists.deep(container)
         kept = Kept(deep.copied, self.note(key))
