@@ -361,6 +361,8 @@ def test_normal_numbers_of_another_generator_are_its_own():
 
 @in_own_process
 def test_a_program_of_single_numbers_has_numpys_function_again():
+    from headrace.stage import functions
+
     real = np.random.normal
     enable()
     ours = np.random.normal
