@@ -34,9 +34,8 @@ class Stream:
         self._bits = of._bit_generator  # keeps the memory alive
         if type(self._bits) is not np.random.MT19937:
             raise TypeError("another generator")
-        self._state = np.frombuffer(
-            _STATE.from_address(self._bits.ctypes.state_address), dtype=np.uint32
-        )
+        memory: Any = _STATE.from_address(self._bits.ctypes.state_address)
+        self._state = np.frombuffer(memory, dtype=np.uint32)
         known = self._bits.state["state"]
         if known["key"].tobytes() != self._state[:-1].tobytes() or known["pos"] != self._state[-1]:
             raise TypeError("another layout")
