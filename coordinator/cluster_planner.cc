@@ -192,12 +192,13 @@ class ClusterPlanner {
     const CacheMates mates(view_.state, view_.workers);
     for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
       const Job* const job = view_.state.FindJob(plan.jobs[i].job);
-      if (dataset[i] < 0) {
+      if (job->idle()) {
         for (auto& [id, grant] : plan.jobs[i].grants) {
-          KeepAsHeld(*job, HeldOn(plan.jobs[i].job, id), grant);
+          SetIdle(HeldOn(plan.jobs[i].job, id), grant);
         }
         continue;
       }
+      if (dataset[i] < 0) continue;
       const auto d = static_cast<std::size_t>(dataset[i]);
       // Workers keep leaves for themselves.
       if (job->spec.cache_bytes > 0 && !view_.entry_sizes[d].of_leaves()) {

@@ -94,7 +94,8 @@ class ClusterCollector {
       ++view_.ranks;
     }
     for (const ClusterGroup& group : view_.groups) {
-      ++programs_[headrace::coordinator::DatasetOf(view_.state, *group.ranks.front())];
+      const Job& first = *group.ranks.front();
+      if (!first.idle()) ++programs_[LeafNumberOf(view_.state, first.spec.job)];
     }
     to_try_ = RoomToTry(view_.state, view_.snapshot.supply.cache_bytes);
     for (ClusterGroup& group : view_.groups) view_.snapshot.jobs.push_back(View(group));
@@ -268,20 +269,23 @@ class ClusterCollector {
   // Adds the bound of the operator and a pin: each program that reads them has its part of both. Returns the bytes
   // that ended jobs have left of what is pinned: they are a part of the first one's quota.
   double OrderLeaves(const std::vector<const Job*>& jobs, const LeafSet& set, Dataset& dataset) {
-    const std::uint64_t number = headrace::coordinator::DatasetOf(view_.state, *jobs.front());
+    const std::uint64_t number = LeafNumberOf(view_.state, jobs.front()->spec.job);
     const KnownDataset* known = view_.state.datasets().Find(number);
-    if (known == nullptr || !known->leaves) return 0;
+    if (known == nullptr) return 0;
     const double programs = std::max(1, programs_[number]);
     const auto most = rules_.dataset_bytes.find(known->name);
     if (most != rules_.dataset_bytes.end()) dataset.most_bytes = most->second / programs;
     if (!known->pinned) return 0;
-    const double left = kept_leaves_.insert(number).second ? view_.kept.Of(number) : 0;
-    const auto asked = static_cast<double>(known->pinned_bytes) / programs;
-    double there = left;
+    const double all_left = view_.kept.Of(number);
+    const double left = kept_leaves_.insert(number).second ? all_left : 0;
+    const auto asked = static_cast<double>(known->pinned_bytes);
+    double there = all_left;
     for (const Job* job : jobs) there += job->meter.leaves().held_bytes();
-    // Before they are measured, there is as much of them as somebody wants kept.
+    // Before they are measured, there is as much of them as somebody wants kept. Runs of a program find each
+    // other's: so what each measures is all that there is.
     const double all = std::max({set.bytes, there, set.measured ? 0 : asked});
-    const double pin = asked > 0 ? std::min(asked, all) : all;
+    const double whole = asked > 0 ? std::min(asked, all) : all;
+    const double pin = left + std::max(0.0, whole - all_left) / programs;
     dataset.bytes = std::max(dataset.bytes, pin);
     dataset.cached_bytes += left;
     dataset.pinned_bytes = std::max(dataset.pinned_bytes, pin);

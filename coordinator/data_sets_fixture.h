@@ -69,6 +69,11 @@ class DataSetsTest : public testing::Test {
     open.tenant = tenant;
     open.cache_bytes = wire::kNoCacheBound;
     const JobId job = cluster_.Ask<wire::JobOpened>(open).job;
+    OpenAgain(job, name, rows);
+    return job;
+  }
+  // A loader of the job, natively.
+  void OpenAgain(JobId job, const std::string& name, std::int64_t rows) {
     wire::OpenSession session;
     session.job = job;
     session.session = SessionId(job.value + 100);
@@ -78,7 +83,6 @@ class DataSetsTest : public testing::Test {
     session.plan.leaves[0].table =
         BlobHash(static_cast<std::int64_t>(std::hash<std::string>()(name) >> 2));
     HR_CHECK(cluster_.Ask<wire::SessionOpened>(session).status.ok());
-    return job;
   }
   // What the worker has of the job, in its next heartbeats.
   void Holds(WorkerId worker, JobId job, std::uint64_t bytes) {

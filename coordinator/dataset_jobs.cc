@@ -34,7 +34,7 @@ KeptBytes KeptBytesOf(const State& state) {
     if (!worker.leasable()) continue;
     for (const wire::JobUsage& usage : worker.last.usage) {
       const Job* job = state.FindJob(usage.job);
-      if (job != nullptr && job->phase == Job::Phase::kRunning) continue;
+      if (job != nullptr && job->phase == Job::Phase::kRunning && !job->idle()) continue;
       const std::uint64_t dataset = DatasetOf(state, usage.job);
       const KnownDataset* known = state.datasets().Find(dataset);
       if (known == nullptr || !known->pinned) continue;

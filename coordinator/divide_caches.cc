@@ -167,7 +167,7 @@ std::map<WorkerId, double> SlackOf(const State& state, std::span<const Dataset> 
   return parts;
 }
 
-// A job whose last loader has closed reads nothing now. Its next loader most often reads the same.
+// What the job has of another data set, which it does not read now, counts with the rest.
 void KeepAccount(const wire::JobGrant& held, wire::JobGrant& grant) {
   grant.cache_encoded = held.cache_encoded;
   grant.cache_nodes = held.cache_nodes;
@@ -176,12 +176,11 @@ void KeepAccount(const wire::JobGrant& held, wire::JobGrant& grant) {
 
 }  // namespace
 
-void KeepAsHeld(const Job& job, const wire::JobGrant& held, wire::JobGrant& grant) {
-  // A stage that is open and looks for nothing keeps nothing.
-  if (held.data_set == 0 && !job.sessions.empty()) return;
+void SetIdle(const wire::JobGrant& held, wire::JobGrant& grant) {
   KeepAccount(held, grant);
   grant.wide = held.wide;
-  grant.cache_bytes = held.cache_bytes;
+  grant.cache_bytes = 0;
+  grant.idle = true;
 }
 
 void DivideCaches(const State& state, std::span<const Dataset> datasets,
@@ -206,10 +205,6 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
         own += slack.at(id) * place.SlackOn(id, by_host[user.dataset]);
       const auto at = user.job->grants.find(id);
       const wire::JobGrant held = at == user.job->grants.end() ? wire::JobGrant{} : at->second;
-      if (user.job->sessions.empty() && held.data_set != 0) {
-        KeepAsHeld(*user.job, held, grant);
-        continue;
-      }
       const bool encoded = user.name == 0 ? held.cache_encoded : user.encoded;
       if (user.name == 0) {
         KeepAccount(held, grant);

@@ -34,9 +34,8 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
                   std::span<const double> quotas, std::span<const CachePlaces> places,
                   const KeptBytes& kept, std::span<const CacheUser> users);
 
-// Of a job that now reads nothing, on one worker: what its data set or its stages held there stays until the job
-// reads again or ends. No session of it is attached then, so the worker gives the room to whoever needs it. So it is
-// granted beside what others are. `held`: the grant that holds.
-void KeepAsHeld(const Job& job, const wire::JobGrant& held, wire::JobGrant& grant);
+// Of a job between two loaders (Job::idle), on one worker: what it has there stays as what ended jobs have left. Its next
+// loader most often reads the same. `held`: the grant that holds.
+void SetIdle(const wire::JobGrant& held, wire::JobGrant& grant);
 
 }  // namespace headrace::coordinator

@@ -31,13 +31,25 @@ std::uint64_t LeafNumberOf(const State& state, const Job& job, std::string_view 
     if (known != nullptr && known->leaves) return each;
   }
   std::uint64_t number = HashBytes(AsBytes("leaves of a program"), job.spec.host.uid);
+  number = HashBytes(AsBytes(job.spec.tenant), number);
+  number = HashBytes(AsBytes(job.spec.host.hostname), number);
   number = HashBytes(AsBytes(job.spec.name), number);
   return HashBytes(AsBytes(plan_name), number);
 }
 
+std::uint64_t LeafNumberOf(const State& state, JobId job) {
+  std::uint64_t number = DatasetOf(state, job);
+  if (const Job* running = state.FindJob(job)) {  // which may have read other data, too
+    for (const auto& [id, session] : running->sessions) {
+      if (session.leaves != 0) number = session.leaves;
+    }
+  }
+  const KnownDataset* known = state.datasets().Find(number);
+  return known != nullptr && known->leaves ? number : 0;
+}
+
 const KnownDataset* LeavesOf(const State& state, JobId job) {
-  const KnownDataset* known = state.datasets().Find(DatasetOf(state, job));
-  return known != nullptr && known->leaves ? known : nullptr;
+  return state.datasets().Find(LeafNumberOf(state, job));
 }
 
 bool LooksIntoCache(const Worker& worker, const Job& job) {

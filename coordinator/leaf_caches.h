@@ -18,7 +18,9 @@ namespace headrace::coordinator {
 // job wants no cache.
 [[nodiscard]] std::uint64_t LeafNumberOf(const State& state, const Job& job,
                                          std::string_view plan_name);
-// What jobs keep as leaves; nullptr: their entries are those of a native data set, or of none.
+// The number of what the job keeps as leaves now; 0: its entries are those of a native data set, or of none.
+[[nodiscard]] std::uint64_t LeafNumberOf(const State& state, JobId job);
+// The same data set; nullptr: their entries are those of a native data set, or of none.
 [[nodiscard]] const KnownDataset* LeavesOf(const State& state, JobId job);
 
 // Whether something of the job looks into the worker's cache, or may be about to: a new job has room before its

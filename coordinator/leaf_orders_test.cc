@@ -68,11 +68,12 @@ TEST_F(LeafOrdersTest, TheyHaveANameWhileTheJobRunsAndAfterIt) {
 TEST_F(LeafOrdersTest, ProgramsAndUsersHaveTheirOwn) {
   const WorkerId worker = Worker("worker-token-a");
   const JobId first = Runs("train.py", "Photos"), second = Runs("other.py", "Photos"),
-              third = Runs("train.py", "Photos", 1001), same = Runs("train.py", "Photos");
+              third = Runs("train.py", "Photos", 1001), same = Runs("train.py", "Photos"),
+              theirs = Runs("train.py", "Photos", 1000, "other tenant");
   const auto number = [&](JobId job) {
     return LeafNumberOf(cluster_.state, *cluster_.state.FindJob(job), "Photos");
   };
-  EXPECT_EQ(std::set({number(first), number(second), number(third)}).size(), 3U);
+  EXPECT_EQ(std::set({number(first), number(second), number(third), number(theirs)}).size(), 4U);
   EXPECT_EQ(number(first), number(same));
   // Other loaders of the program keep there, too.
   OpenStage(first, "Validation", SessionId(first.value + 500));
@@ -80,7 +81,7 @@ TEST_F(LeafOrdersTest, ProgramsAndUsersHaveTheirOwn) {
   for (const auto& [id, session] : cluster_.state.FindJob(first)->sessions) {
     EXPECT_EQ(session.leaves, number(first)) << session.plan_name;
   }
-  EXPECT_EQ(cluster_.state.datasets().all().size(), 3U);
+  EXPECT_EQ(cluster_.state.datasets().all().size(), 4U);
   Keeps(worker, first, 10 * kMb);
   Keeps(worker, second, 10 * kMb);
   Period();
@@ -99,7 +100,8 @@ TEST_F(LeafOrdersTest, AJobThatAlsoReadsANativeDataSetKeepsInThat) {
   Period();
   EXPECT_EQ(Rows("native"), 1U);
   EXPECT_EQ(Rows("Photos"), 0U);
-  EXPECT_EQ(LeavesOf(cluster_.state, job), nullptr);
+  // A bound by name is that of what it keeps now.
+  EXPECT_EQ(LeavesOf(cluster_.state, job)->name, "Photos");
 }
 
 TEST_F(LeafOrdersTest, ADropIsOfAllItsJobsAndSaysWhatThereIs) {
@@ -222,6 +224,21 @@ TEST_F(LeafOrdersTest, TwoRunsOfAProgramShareAPin) {
   EXPECT_NEAR(Quota(one), 200e6, 20e6);
   EXPECT_NEAR(Quota(two), 200e6, 20e6);
   EXPECT_GT(Quota(native), 500e6);
+}
+
+// Of what ended runs have left, each of those that run now has its part of the rest.
+TEST_F(LeafOrdersTest, RunsShareWhatAPinHasBesideWhatIsLeft) {
+  const WorkerId worker = Worker("worker-token-a", 1000 * kMb);
+  const JobId ended = Runs("train.py", "Photos");
+  Keeps(worker, ended, 400 * kMb);
+  Period();
+  ASSERT_TRUE(Order(Action::kPin, "Photos", 400 * kMb).status.ok());
+  End(ended);
+  const JobId native = Reads("train", 100'000);
+  const JobId one = Runs("train.py", "Photos"), two = Runs("train.py", "Photos");
+  for (const JobId job : {one, two}) Keeps(worker, job, 1 * kMb);
+  for (int i = 0; i < 5; ++i) Period();
+  EXPECT_LE(Quota(one) + Quota(two) + Quota(native), 600e6 + 2e6) << "400 MB of it are left";
 }
 
 // A bound by name holds for what policies plan and for what they leave over, of all its jobs together.

@@ -76,32 +76,51 @@ TEST_F(QuotaChangesTest, AQuotaThatNobodyNeedsShrinksToWhatIsThere) {
 }
 
 // Between two loaders a job reads nothing. So do programs that make a loader for each epoch.
-TEST_F(QuotaChangesTest, WhatAJobHoldsStaysUntilItsNextLoader) {
-  const WorkerId worker = Worker("worker-token-a");
-  for (const bool is_bound : {false, true}) {
-    SCOPED_TRACE(is_bound);
-    cluster_.rules.plan.dataset_bytes.clear();
-    if (is_bound) cluster_.rules.plan.dataset_bytes = {{"train", 150e6}};
-    const JobId job = Reads("train");
-    for (int i = 0; i < 3; ++i) Period();
-    const auto held = [&] { return cluster_.state.FindJob(job)->grants.at(worker); };
-    Holds(worker, job, held().cache_bytes);
+TEST_F(QuotaChangesTest, BetweenTwoLoadersAJobTakesNoRoomAndLosesNothing) {
+  const WorkerId worker = Worker("worker-token-a", 1000 * kMb);
+  const JobId job = Reads("train", 100'000);
+  const auto held = [&] { return cluster_.state.FindJob(job)->grants.at(worker); };
+  for (int i = 0; i < 3; ++i) Period();
+  Holds(worker, job, held().cache_bytes);
+  Period();
+  const wire::JobGrant before = held();
+  ASSERT_NE(before.data_set, 0U);
+  ASSERT_GT(before.cache_bytes, 900 * kMb);
+  EXPECT_FALSE(before.idle);
+  cluster_.Send(wire::CloseSession{job, SessionId(job.value + 100)});
+  ASSERT_TRUE(cluster_.state.FindJob(job)->sessions.empty());
+  for (int i = 0; i < 3; ++i) {
     Period();
-    const wire::JobGrant before = held();
-    ASSERT_NE(before.data_set, 0U);
-    ASSERT_GT(before.cache_bytes, 50 * kMb);
-    cluster_.Send(wire::CloseSession{job, SessionId(job.value + 100)});
-    ASSERT_TRUE(cluster_.state.FindJob(job)->sessions.empty());
-    for (int i = 0; i < 5; ++i) {
-      Period();
-      EXPECT_EQ(held().data_set, before.data_set) << i;
-      EXPECT_EQ(held().cache_bytes, before.cache_bytes) << i;
-      EXPECT_EQ(held().cache_encoded, before.cache_encoded) << i;
-    }
-    Holds(worker, job, 0);
-    cluster_.Send(wire::CloseJob{job});
-    loads_.erase(job);
+    EXPECT_TRUE(held().idle) << i;
+    EXPECT_EQ(held().data_set, before.data_set) << i;
+    EXPECT_EQ(held().cache_bytes, 0U) << i;
   }
+  // Whoever reads the same, or something else, shares all the room.
+  const JobId same = Reads("train", 100'000), other = Reads("other", 100'000);
+  for (int i = 0; i < 3; ++i) Period();
+  EXPECT_LE(Quota(same) + Quota(other), 1000e6);
+  EXPECT_GT(Quota(same) + Quota(other), 900e6);
+  EXPECT_EQ(held().cache_bytes, 0U);
+  OpenAgain(job, "train", 100'000);
+  for (int i = 0; i < 3; ++i) Period();
+  EXPECT_FALSE(held().idle);
+  EXPECT_EQ(held().data_set, before.data_set);
+  EXPECT_GT(held().cache_bytes, 0U);
+}
+
+// What is pinned stays, whoever wants the room.
+TEST_F(QuotaChangesTest, APinHoldsBetweenTwoLoaders) {
+  const WorkerId worker = Worker("worker-token-a", 1000 * kMb);
+  const JobId job = Reads("train");
+  for (int i = 0; i < 3; ++i) Period();
+  Holds(worker, job, 400 * kMb);
+  Period();
+  ASSERT_TRUE(Order(Action::kPin, "train", 400 * kMb).status.ok());
+  cluster_.Send(wire::CloseSession{job, SessionId(job.value + 100)});
+  const JobId other = Reads("other", 100'000);
+  for (int i = 0; i < 3; ++i) Period();
+  EXPECT_LE(Quota(other), 600e6) << "what stays is no room";
+  EXPECT_GT(Quota(other), 500e6);
 }
 
 TEST_F(QuotaChangesTest, ABoundByNameHolds) {

@@ -12,16 +12,6 @@
 namespace headrace::coordinator {
 namespace {
 
-// What the grant takes of what others may have. A job between two loaders has its former quota, which is room that
-// the worker gives to others: only what is there counts.
-double TakenBy(const Worker& worker, const Job& job, const wire::JobGrant& grant) {
-  const auto granted = static_cast<double>(grant.cache_bytes);
-  if (!job.sessions.empty()) return granted;
-  const auto usage = std::ranges::find(worker.last.usage, job.spec.job, &wire::JobUsage::job);
-  if (usage == worker.last.usage.end()) return 0;
-  return std::min(granted, static_cast<double>(usage->cache_bytes));
-}
-
 const Tenant& TenantNamed(std::span<const Tenant> tenants, std::string_view name) {
   const auto found = std::ranges::find(tenants, name, &Tenant::name);
   return found == tenants.end() ? tenants.front() : *found;
@@ -30,16 +20,18 @@ const Tenant& TenantNamed(std::span<const Tenant> tenants, std::string_view name
 // What is left of the bounds that the operator has set for what programs keep, by name. All jobs of a program have one.
 class LeafBounds {
  public:
-  LeafBounds(const State& state, const std::map<std::string, double>& bounds)
-      : state_(state), bounds_(bounds) {}
+  LeafBounds(const State& state, const std::map<std::string, double>& bounds, const KeptBytes& kept)
+      : state_(state), bounds_(bounds), kept_(kept) {}
 
   // Notes a job's grant on a worker, and whether it takes more.
   void Note(JobId job, double taken, bool wants) {
     if (bounds_.empty()) return;
-    const KnownDataset* leaves = LeavesOf(state_, job);
+    const std::uint64_t number = LeafNumberOf(state_, job);
+    const KnownDataset* leaves = state_.datasets().Find(number);
     if (leaves == nullptr || !bounds_.contains(leaves->name)) return;
     of_job_[job] = leaves;
-    Left& left = left_.try_emplace(leaves, Left{bounds_.at(leaves->name)}).first->second;
+    const double all = bounds_.at(leaves->name) - kept_.Of(number);
+    Left& left = left_.try_emplace(leaves, Left{all}).first->second;
     left.bytes -= taken;
     left.wanting += wants ? 1 : 0;
   }
@@ -65,6 +57,7 @@ class LeafBounds {
   };
   const State& state_;
   const std::map<std::string, double>& bounds_;
+  const KeptBytes& kept_;
   std::map<JobId, const KnownDataset*> of_job_;
   std::map<const KnownDataset*, Left> left_;
 };
@@ -77,7 +70,7 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants,
   std::map<WorkerId, double> left;
   std::map<const Tenant*, double> tenant_left;
   std::map<WorkerId, std::vector<std::pair<wire::JobGrant*, const Job*>>> wanting;
-  LeafBounds of_leaves(state, bounds);
+  LeafBounds of_leaves(state, bounds, kept);
   for (const Tenant& tenant : tenants) tenant_left[&tenant] = tenant.quota.cache_bytes;
   for (JobPlan& each : plan.jobs) {
     const Job* const job = state.FindJob(each.job);
@@ -85,7 +78,7 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants,
       const Worker& worker = *state.FindWorker(id);
       const auto [at, is_new] = left.try_emplace(id, 0);
       if (is_new) at->second = static_cast<double>(worker.info.cache_bytes) - kept.On(id);
-      const double taken = TakenBy(worker, *job, grant);
+      const auto taken = static_cast<double>(grant.cache_bytes);
       at->second -= taken;
       tenant_left[&TenantNamed(tenants, job->spec.tenant)] -= taken;
       const bool wants = CachedSession({&job, 1}) == nullptr && LooksIntoCache(worker, *job);

@@ -13,9 +13,10 @@ namespace headrace::testing {
 class HangWatch {
  public:
   static constexpr int kHung = 99;
-  /// Each test has as long. HEADRACE_TEST_LIMIT_S says another number of seconds; 0: no limit, as under a debugger.
+  /// Each test has as long. HEADRACE_TEST_LIMIT_S says another number of seconds, and then the
+  /// program has no limit of its own; 0: no limit at all, as under a debugger.
   static constexpr std::chrono::seconds kPerTest{240};
-  /// All tests of a program together: less than ctest's TIMEOUT (cmake/HeadraceComponent.cmake).
+  /// All tests of an iteration together: less than ctest's TIMEOUT (cmake/HeadraceComponent.cmake).
   static constexpr std::chrono::seconds kProgram{380};
 
   /// Follows the tests of GoogleTest. Call it before RUN_ALL_TESTS().

@@ -148,8 +148,10 @@ Status State::On(const AddSession& update) {
                                    update.source,     update.prefixes,  update.leaves};
   if (update.dataset == 0) {
     // Named for the first loader of the job.
-    if (update.leaves != 0 && job->datasets.size() < kMostDatasetsOfJob &&
-        job->datasets.insert(update.leaves).second) {
+    if (update.leaves == 0) return Status::Ok();
+    const bool is_new =
+        job->datasets.size() < kMostDatasetsOfJob && job->datasets.insert(update.leaves).second;
+    if (is_new || datasets_.Find(update.leaves) == nullptr) {
       datasets_.Begin(update.leaves, update.plan_name, job->spec.tenant, 0, update.job, true);
     }
     return Status::Ok();

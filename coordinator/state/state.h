@@ -72,6 +72,8 @@ struct Job {
   [[nodiscard]] bool lanes_stay() const;
   // True if samples of one of its sessions may be cached. What stages of others look for are leaves.
   [[nodiscard]] bool has_dataset() const;
+  // True between two loaders: what it keeps is for the next one, and nobody reads it now.
+  [[nodiscard]] bool idle() const { return sessions.empty() && !datasets.empty(); }
 };
 
 // How a worker has used a job's bandwidth of late. A limit that it was given may have held it back.

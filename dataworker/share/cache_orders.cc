@@ -21,7 +21,12 @@ bool CacheOrders::OnDirective(const wire::WorkerDirective& directive) {
       const bool granted = std::ranges::find(directive.jobs, has.all.job) != directive.jobs.end() ||
                            std::ranges::find(directive.grants, has.all.job, &wire::JobGrant::job) !=
                                directive.grants.end();
-      if (each == directive.kept.end() || granted || has.all.bytes <= each->bytes) continue;
+      const bool idle = std::ranges::any_of(directive.grants, [&](const wire::JobGrant& grant) {
+        return grant.job == has.all.job && grant.idle;
+      });
+      if (each == directive.kept.end() || (granted && !idle) || has.all.bytes <= each->bytes) {
+        continue;
+      }
       cache_.SetQuota(has.all.job, StoreQuota{.bytes = each->bytes});
     }
   }

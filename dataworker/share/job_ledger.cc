@@ -24,6 +24,10 @@ void AddQuota(const wire::JobGrant& grant, StoreQuota& quota) {
 
 void JobLedger::EndGrant(JobId job) {
   queue_.Drain(job);
+  Freeze(job);
+}
+
+void JobLedger::Freeze(JobId job) {
   if (cached_.contains(job) || !ended_.insert(job).second) return;
   // Others of its data set have the quota now.
   const auto own = data_set_.find(job);
@@ -36,12 +40,19 @@ void JobLedger::EndGrant(JobId job) {
 void JobLedger::SetCacheQuotas(const std::vector<wire::JobGrant>& grants) {
   std::map<std::uint64_t, StoreQuota> quotas;  // by data set
   for (const wire::JobGrant& grant : grants) {
-    if (grant.job.valid() && grant.data_set != 0) AddQuota(grant, quotas[grant.data_set]);
+    if (grant.job.valid() && grant.data_set != 0 && !grant.idle) {
+      AddQuota(grant, quotas[grant.data_set]);
+    }
   }
+  std::set<JobId> idle;
   std::set<JobId> former;
   former.swap(cached_);
   for (const wire::JobGrant& grant : grants) {
     if (!grant.job.valid()) continue;
+    if (grant.idle) {
+      idle.insert(grant.job);
+      continue;
+    }
     cached_.insert(grant.job);
     ended_.erase(grant.job);
     data_set_[grant.job] = grant.data_set;
@@ -55,8 +66,9 @@ void JobLedger::SetCacheQuotas(const std::vector<wire::JobGrant>& grants) {
     cache_.SetQuota(grant.job, quota);
   }
   for (const JobId job : former) {
-    if (!cached_.contains(job)) EndGrant(job);
+    if (!cached_.contains(job) && !idle.contains(job)) EndGrant(job);
   }
+  for (const JobId job : idle) Freeze(job);
 }
 
 void JobLedger::OnDirective(const wire::WorkerDirective& directive, std::optional<SteadyTime> asked,

@@ -38,6 +38,7 @@ class JobLedger {
   //   grants                    a job has what its grant says. Jobs of one data set have their
   //                             cache together. A grant for a job without a lease is of cache alone:
   //                             other workers keep its samples here
+  //   a grant that is idle      the job has no session: what it has stays, as that of ended jobs
   //   no grant any more         its lease here has ended, or it never had one and a directive that
   //                             was asked for after its Attach does not name it: WorkQueue::Drain,
   //                             and its entries stay as they are. What it asks is still answered
@@ -72,6 +73,8 @@ class JobLedger {
     std::uint64_t stage_cpu_ns = 0;
   };
   void EndGrant(JobId job);
+  // What the job has in the cache stays as it is, and nothing is added, until it has a quota again.
+  void Freeze(JobId job);
   void SetCacheQuotas(const std::vector<wire::JobGrant>& grants);
 
   WorkQueue& queue_;

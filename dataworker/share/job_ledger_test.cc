@@ -120,6 +120,53 @@ TEST_F(JobLedgerTest, AJobWhoseLeaseEndedIsServedToItsEnd) {
   EXPECT_EQ(queue_.Millicores(a_), JobLimits::kLeastMillicores);
 }
 
+// Between two loaders.
+TEST_F(JobLedgerTest, AnIdleJobKeepsWhatItHasAndAddsNothing) {
+  for (const std::uint64_t data_set : {std::uint64_t{0}, std::uint64_t{7}}) {
+    SCOPED_TRACE(data_set);
+    const JobId job(10 + static_cast<std::int64_t>(data_set));
+    auto lease = std::make_unique<const CacheLease>(cache_, job, std::uint64_t{4} << 20);
+    const wire::JobGrant full{
+        .job = job, .millicores = 3000, .cache_bytes = 1 << 20, .data_set = data_set};
+    ledger_.OnDirective(Directive({full}), std::nullopt, {});
+    const std::uint64_t before = cache_->Stats().entries;
+    ASSERT_GT(Admits(job), 500'000U);
+    const std::uint64_t stored = cache_->Stats().entries;
+    ASSERT_GT(stored, before);
+    wire::JobGrant idle{.job = job, .millicores = 3000, .data_set = data_set, .idle = true};
+    for (int beat = 0; beat < 20; ++beat) {
+      if (beat == 2)
+        lease.reset();  // the worker may hear of the session's end later than of the plan
+      ledger_.OnDirective(Directive({idle}), std::nullopt, {});
+      GoOn(seconds(1));
+      EXPECT_EQ(cache_->Stats().entries, stored) << beat;
+      EXPECT_EQ(queue_.Millicores(job), 3000U) << "its lease has not ended";
+      EXPECT_EQ(Admits(job), 0U) << beat;
+    }
+    lease = std::make_unique<const CacheLease>(cache_, job, std::uint64_t{4} << 20);
+    wire::JobGrant more = full;
+    more.cache_bytes = 2 << 20;
+    ledger_.OnDirective(Directive({more}), std::nullopt, {});
+    EXPECT_EQ(cache_->Stats().entries, stored);
+    EXPECT_GT(Admits(job), 600'000U);
+    ledger_.OnDirective({}, std::nullopt, {});
+  }
+}
+
+// Its room is for whoever needs it; and who reads the same data set has that quota alone.
+TEST_F(JobLedgerTest, WhatAnIdleJobHasMakesRoomForOthers) {
+  auto lease = std::make_unique<const CacheLease>(cache_, a_, std::uint64_t{4} << 20);
+  ledger_.OnDirective(Directive({{.job = a_, .cache_bytes = 4 << 20, .data_set = 7}}), std::nullopt,
+                      {});
+  ASSERT_GT(Admits(a_), 3'000'000U);
+  lease.reset();
+  const CacheLease other(cache_, b_, std::uint64_t{4} << 20);
+  ledger_.OnDirective(Directive({{.job = a_, .data_set = 7, .idle = true},
+                                 {.job = b_, .cache_bytes = 3 << 20, .data_set = 8}}),
+                      std::nullopt, {});
+  EXPECT_GT(Admits(b_), 2'000'000U);
+}
+
 TEST_F(JobLedgerTest, ASessionWithoutALeaseDrainsOnceTheCoordinatorMustKnowOfIt) {
   const SteadyTime before = clock_.Now();
   GoOn(seconds(1));

@@ -266,6 +266,9 @@ struct JobGrant {
   std::int32_t cache_nodes = 0;
   // Keep copies of what is fetched from `wide_peers`, in room that nothing else wants.
   bool replicas = false;
+  // The job has no session open. What it keeps stays as what an ended job has left: nothing is added, and whoever
+  // needs the room takes it. `cache_bytes` is 0.
+  bool idle = false;
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
 // What the job has in the worker's cache stays there, also after the job's end.

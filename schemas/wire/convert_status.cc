@@ -53,7 +53,7 @@ Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
   const auto wide_peers = WriteTables(b, v.wide_peers, write);
   return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second,
                             tiers, peers, v.cache_encoded, v.wide, wide_peers, v.data_set,
-                            v.cache_nodes, v.replicas);
+                            v.cache_nodes, v.replicas, v.idle);
 }
 
 // Bounded like tiers: the body may name one table many times.
@@ -77,7 +77,8 @@ JobGrant Read(Reader& r, const fb::JobGrant* v) {
           .wide_peers = ReadPeers(r, v->wide_peers()),
           .data_set = v->data_set(),
           .cache_nodes = v->cache_nodes(),
-          .replicas = v->replicas()};
+          .replicas = v->replicas(),
+          .idle = v->idle()};
 }
 
 template <typename T>

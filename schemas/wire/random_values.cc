@@ -90,7 +90,8 @@ JobGrant RandomValues::Grant() {
           .wide_peers = peers(),
           .data_set = Number(),
           .cache_nodes = static_cast<std::int32_t>(Below(100)),
-          .replicas = Coin()};
+          .replicas = Coin(),
+          .idle = Coin()};
 }
 
 ArgValue RandomValues::Arg() {

@@ -360,22 +360,6 @@ def test_normal_numbers_of_another_generator_are_its_own():
 
 
 @in_own_process
-def test_a_program_of_single_numbers_has_numpys_function_again():
-    from headrace.stage import functions
-
-    real = np.random.normal
-    enable()
-    ours = np.random.normal
-    for size in (2000, None):  # calls that are ours begin the count anew
-        for _ in range(functions._MOST_PASSED - 1):
-            np.random.normal()
-        assert np.random.normal is ours is not real
-        np.random.normal(size=size)
-    assert np.random.normal is real
-    assert ours(size=2000).shape == (2000,)  # as one that a module holds
-
-
-@in_own_process
 def test_other_normal_numbers_end_it():
     from headrace import _images
 

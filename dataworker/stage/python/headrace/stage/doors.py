@@ -61,6 +61,9 @@ class Entry(NamedTuple):
     rests: bool = False
     # Of a function that changes its argument in place: whether both do the same, in place of a comparison of results.
     alike: Callable[[], bool] | None = None
+    # It draws. So it raises nothing of its own once it has begun: an exception is that of a handler of signals, and the
+    # program has it.
+    draws: bool = False
     # Whether a call may be the native form's. If not, it goes to the library, and is no refusal: False, as from the
     # caller's own line, which a warning of compiled code names; None, plainly. Without this all calls may be.
     takes: Callable[..., bool | None] | None = None

@@ -176,6 +176,8 @@ class Replaced:
         return self.__name__  # by its name, as the function
 
     def _native(self, args: tuple[Any, ...], named: dict[str, Any]) -> Made | None:
+        if self._entry.draws:
+            return self._entry.native(*args, **named)  # nobody may draw again
         try:
             return self._entry.native(*args, **named)
         except Exception:

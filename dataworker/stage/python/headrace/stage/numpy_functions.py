@@ -39,7 +39,10 @@ def _shuffled(x: Any, shuffle: Callable[[Any], None]) -> bool:
         return False
     if not x.flags.c_contiguous or not x.flags.aligned:
         return False  # it would be copied after the draw, for which there may be no memory
-    rows, order = np.empty(x.shape, x.dtype), np.arange(len(x))
+    try:
+        rows, order = np.empty(x.shape, x.dtype), np.arange(len(x))
+    except MemoryError:
+        return False
     shuffle(order)
     np.take(x, order, 0, rows, "clip")
     x[...] = rows
@@ -205,6 +208,7 @@ def entries() -> Iterator[Entry]:
             _shuffle,
             pictures=False,
             rests=True,
+            draws=True,
             alike=_shuffles_alike,
             takes=_is_array,
         )

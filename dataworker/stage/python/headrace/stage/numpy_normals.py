@@ -74,7 +74,10 @@ class _Normals:
         if not self._stream_holds():
             return None
         assert self._stream is not None
-        made = np.empty(size)
+        try:
+            made = np.empty(size)
+        except Exception:
+            return None  # NumPy meets it too
         self._stream.draw(self._normal, float(loc), float(scale), made.reshape(-1))
         return Made(None, made)
 
@@ -86,7 +89,10 @@ class _Normals:
 
     def _stream_holds(self) -> bool:
         if self._stream is None:
-            self._stream = Stream(np.random.mtrand._rand)
+            try:
+                self._stream = Stream(np.random.mtrand._rand)
+            except Exception:
+                return False
         return self._stream.holds()
 
 
@@ -154,6 +160,7 @@ def entries(library: str, is_global: Callable[[Any, str], bool]) -> Iterator[Ent
             yield Entry(
                 *(np.random, name, MethodType, library, native),
                 pictures=False,
+                draws=True,
                 alike=_alike,
                 takes=takes,
             )
