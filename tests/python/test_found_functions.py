@@ -16,6 +16,7 @@ from headrace.stage import call_board, found_calls, found_rules, found_search, l
 from headrace.stage.call_board import AGAIN, HITS, KEPT
 from headrace.stage.kept_results import Entry, NotPacked, Packed
 from headrace.stage.leaf_door import Room
+from headrace.stage.served_code import without_our_frames
 from support.found_lanes import Lanes, Sounds, own_lanes, slow
 from support.own_process import in_own_process
 
@@ -272,7 +273,7 @@ def test_tracebacks_are_those_of_the_program(lanes):
     served = text(made.dataset)
     for one in call_board.found.values():
         made.give_back(one.function)
-    assert served != stock and found_calls.without_our_frames(served) == stock
+    assert served != stock and without_our_frames(served) == stock
 
 
 def test_explain_lists_what_is_found(lanes):

@@ -180,7 +180,9 @@ def of_tensor(to_tensor, array):
             made = to_tensor(array)
         except Exception as error:
             return type(error), str(error)
-    place = made.stride(), made.storage_offset(), made.numpy().tobytes()
+    memory = made.untyped_storage()
+    owner = memory.resizable(), memory.nbytes(), made.data_ptr() % 64
+    place = made.stride(), made.storage_offset(), owner, made.numpy().tobytes()
     return type(made), made.dtype, made.shape, place, [str(one.message) for one in said]
 
 

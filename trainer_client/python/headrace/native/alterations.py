@@ -188,7 +188,7 @@ def _names_below(prefix: str) -> list[str]:
     if not (kept and _is_fork):
         every = list(sys.modules)
         if _is_fork or every != _all.get(prefix):
-            names, new = [], every
+            names, new = [], [one for one in every if isinstance(one, str)]
         else:
             new = []
         _all[prefix] = every

@@ -44,8 +44,8 @@ def serve(lane: int, gives: bool) -> None:
 
 def as_without(error: Any) -> Any:
     """An exception of the program's, as torch hands it on, without frames of ours in its text."""
-    if (found := _found_calls()) is not None and type(getattr(error, "exc_msg", None)) is str:
-        error.exc_msg = found.without_our_frames(error.exc_msg)
+    if type(getattr(error, "exc_msg", None)) is str:
+        error.exc_msg = _imported("served_code").without_our_frames(error.exc_msg)
     return error
 
 

@@ -45,7 +45,6 @@ from .found_search import find
 from .kept_results import Entry, NotPacked, Packed, copying, settle
 from .proven_content import ProvenContent
 from .served_code import as_it_is, put
-from .served_code import without_our_frames as without_our_frames
 from .witness import Witness, differ, generators
 
 _FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cached_calls.py")

@@ -8,12 +8,14 @@ a difference is the end of the native form in this host, and one line says so.
 The next function is one more entry in a module that doors.py names. Why so: docs/adr/0016-native-functions.md.
 """
 
+import copy
 import functools
 import sys
 import threading
 from collections import Counter
 from collections.abc import Hashable
 from contextlib import suppress
+from types import MethodType
 from typing import Any
 
 from ..process import own_imports
@@ -43,7 +45,7 @@ class Replaced:
         self.real = getattr(entry.owner, entry.name)
         self._entry, self._takes = entry, entry.takes
         self._on = self._leaf_on = True
-        self._tried = False
+        self._tried = self._left = False  # left: none of the program's calls may be ours
         self._parts = 0  # what was known of them when this last looked
         self._refused = self._resting = self._passed = 0
         self._rest = _REST
@@ -51,8 +53,11 @@ class Replaced:
         functools.update_wrapper(self, self.real, updated=())
         self.__name__ = entry.name
         self.__module__ = getattr(entry.owner, "__name__", "")
+        self.standing = standing(entry, self.real, self)  # wherever its name is
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if self._left:
+            return self.real(*args, **named)
         if (takes := self._takes) is not None:
             try:
                 mine = takes(*args, **named)
@@ -60,8 +65,7 @@ class Replaced:
                 mine = False
             if mine is None:
                 self._passed += 1
-                if self._passed == _MOST_PASSED:
-                    self._leave()
+                self._left = self._passed == _MOST_PASSED
                 return self.real(*args, **named)
             if not mine:
                 return call_as(sys._getframe(1), self.real, args, named)
@@ -150,14 +154,9 @@ class Replaced:
 
     def put(self) -> None:
         """Puts this in the library function's place."""
-        setattr(self._entry.owner, self._entry.name, standing(self._entry, self.real, self))
+        setattr(self._entry.owner, self._entry.name, self.standing)
         if self._entry.leaf is not None:
             self._entry.leaf.put()
-
-    def _leave(self) -> None:
-        """Where none of a program's calls may be ours, they need not pass here."""
-        if vars(self._entry.owner).get(self._entry.name) is self:
-            setattr(self._entry.owner, self._entry.name, self.real)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["real"], name)
@@ -172,8 +171,11 @@ class Replaced:
     def __repr__(self) -> str:
         return repr(self.real)
 
-    def __reduce__(self) -> str:
-        return self.__name__  # by its name, as the function
+    def __reduce__(self) -> Any:  # by its name, as the function; a method with what it belongs to
+        return self.real.__reduce__() if isinstance(self.real, MethodType) else self.__name__
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copy.deepcopy(self.real, memo) if isinstance(self.real, MethodType) else self
 
     def _native(self, args: tuple[Any, ...], named: dict[str, Any]) -> Made | None:
         if self._entry.draws:
@@ -276,7 +278,7 @@ def enable(by_value: bool = True, as_prepared: bool = False) -> None:
     for space, name, real in HeldNames().look(_names(entries)) if places is None else places:
         # Another process may have prepared it, before the program changed things here.
         if space.get(name) is real and id(real) in entries:
-            space[name] = entries[id(real)]
+            space[name] = entries[id(real)].standing
     for replaced in entries.values():
         replaced.put()
     _put.extend(entries.values())
@@ -304,7 +306,7 @@ def look_again() -> None:
     if not entries:
         return
     for space, name, real in HeldNames().look(_names(entries)):
-        space[name] = entries[id(real)]
+        space[name] = entries[id(real)].standing
     for replaced in entries.values():
         replaced.prepare()
         replaced.put()

@@ -128,6 +128,8 @@ def _of_enhancement(op: str, real: Callable[..., None]) -> Callable[..., None]:
 def _wrap_to_tensor(functional: Any) -> None:
     import torch
 
+    from .tensors import owned
+
     real = functional.to_tensor
 
     @functools.wraps(real)
@@ -135,7 +137,7 @@ def _wrap_to_tensor(functional: Any) -> None:
         if torch.get_default_dtype() is torch.float32:
             array = tensor_of(pic, real)
             if array is not None:
-                return torch.from_numpy(array)
+                return owned(array)
         return real(pic)
 
     functional.to_tensor = to_tensor

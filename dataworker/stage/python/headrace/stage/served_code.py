@@ -105,7 +105,7 @@ def function_now(function: Any) -> tuple[Any, ...]:
 
 
 _FRAMES = re.compile(
-    rf'  File "{re.escape(os.path.dirname(os.path.abspath(__file__)))}/(?:cached|found)_calls\.py", line \d+, in .*\n'
+    rf'  File "{re.escape(os.path.dirname(os.path.abspath(__file__)))}/(?:(?:cached|found)_calls|functions|doors)\.py", line \d+, in .*\n'
     r"(?:    .*\n)*"
 )
 

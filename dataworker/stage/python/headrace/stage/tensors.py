@@ -27,6 +27,14 @@ def array_of(tensor: torch.Tensor) -> Any:
     return np.ndarray(tuple(tensor.shape), kind, flat, begin, strides)
 
 
+def owned(array: Any) -> torch.Tensor:
+    """A tensor of these numbers whose memory is torch's own, as that of one that torch has computed: it can be resized."""
+    kind = getattr(torch, array.dtype.name)
+    made = torch.empty(array.shape, dtype=kind, device="cpu")
+    array_of(made)[...] = array
+    return made
+
+
 class Undecoded:
     """A file, and what decodes it: `decode` into uint8 [H, W, 3], natively, False if it can't; `library`
     to a tensor, by the library."""

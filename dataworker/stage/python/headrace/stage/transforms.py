@@ -31,7 +31,7 @@ from .plain_pictures import is_pils
 from .recipes import FILE, RGB, TENSOR, Choice, L, Like, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
 from .tensor_order import has_channels_last
-from .tensors import Undecoded, settle
+from .tensors import Undecoded, owned, settle
 
 # More transforms than that are not kept: the program makes them again for each sample.
 _MOST_RECIPES = 64
@@ -345,7 +345,7 @@ def _like(run: Run, array: np.ndarray) -> Any:
 
 
 def _ordered(run: Run, array: np.ndarray, channels_last: bool) -> Any:
-    like, made = run.like, torch.from_numpy(array)
+    like, made = run.like, owned(array)
     if channels_last and not made.stride(0) == 1:
         channels, height, width = made.shape
         made = torch.empty(height, width, channels, dtype=made.dtype).permute(2, 0, 1).copy_(made)
