@@ -97,6 +97,13 @@ TEST_F(QuotaChangesTest, BetweenTwoLoadersAJobTakesNoRoomAndLosesNothing) {
   }
   // Whoever reads the same, or something else, shares all the room.
   const JobId same = Reads("train", 100'000), other = Reads("other", 100'000);
+  for (std::uint64_t filled = 100; filled <= 500; filled += 100) {  // as others fill (see above)
+    Period();
+    Holds(worker, job, (500 - filled) * kMb);
+    Holds(worker, same, std::min<std::uint64_t>(filled, 450) * kMb);
+    Holds(worker, other, std::min<std::uint64_t>(filled, 450) * kMb);
+    Period();
+  }
   for (int i = 0; i < 3; ++i) Period();
   EXPECT_LE(Quota(same) + Quota(other), 1000e6);
   EXPECT_GT(Quota(same) + Quota(other), 900e6);
