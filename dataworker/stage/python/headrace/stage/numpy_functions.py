@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from . import numpy_normals
 from .doors import Entry, Made
 
 _LEAST_ROWS = 64  # of a shuffle
@@ -198,6 +197,8 @@ def entries() -> Iterator[Entry]:
     # NumPy imports it when it is first asked for.
     if "numpy.random" not in sys.modules:
         return
+    from . import numpy_normals
+
     yield from numpy_normals.entries(library, _is_global)
     if _is_global(np.random.shuffle, "shuffle"):
         yield Entry(
