@@ -124,14 +124,16 @@ TEST_F(WorkerLinkTest, ItIsAskedLessAndLessOften) {
 }
 
 TEST_F(WorkerLinkTest, WhoWaitsForRoomHasALineThatSaysSo) {
-  Await([&] { return attached_ >= 1; });
-  WithoutWorkers without({.then = NoWorkers::kWait, .timeout = seconds(10), .remedy = "remedy"});
-  RunOn(*reactor_, [&] {
+  WithoutWorkers::Decision decision;
+  const auto says = [&] {
+    WithoutWorkers without({.then = NoWorkers::kWait, .timeout = seconds(10), .remedy = "remedy"});
     without.Start(SteadyTime(seconds(0)));
-    const auto decision = without.Check(*workers_, 0, SteadyTime(seconds(11)));
-    EXPECT_TRUE(decision.error.ok()) << decision.error.ToString();
-    EXPECT_THAT(decision.say, HasSubstr("no data worker of this job has room (5 attached loaders"));
-  });
+    decision = without.Check(*workers_, 0, SteadyTime(seconds(11)));
+    return decision.say.find("has room") != std::string::npos;
+  };
+  Await(says);  // until the worker's answer has come
+  EXPECT_TRUE(decision.error.ok()) << decision.error.ToString();
+  EXPECT_THAT(decision.say, HasSubstr("no data worker of this job has room (5 attached loaders"));
 }
 
 // The plan's content came, and the worker has no room for it: it would refuse each batch, and so
