@@ -132,12 +132,14 @@ TEST_F(JobLedgerTest, AnIdleJobKeepsWhatItHasAndAddsNothing) {
     ledger_.OnDirective(Directive({full}), std::nullopt, {});
     const std::uint64_t before = cache_->Stats().entries;
     ASSERT_EQ(Admits(job, 50'000), 50'000U);  // and there is room for more
-    const std::uint64_t stored = cache_->Stats().entries;
-    ASSERT_GT(stored, before);
+    ASSERT_GT(cache_->Stats().entries, before);
     wire::JobGrant idle{.job = job, .millicores = 3000, .data_set = data_set, .idle = true};
+    ledger_.OnDirective(Directive({idle}), std::nullopt, {});
+    EXPECT_LT(Admits(job), 100'000U) << "no more than its chunk still has room for";
+    const std::uint64_t stored = cache_->Stats().entries;
     for (int beat = 0; beat < 20; ++beat) {
-      if (beat == 2)
-        lease.reset();  // the worker may hear of the session's end later than of the plan
+      // The worker may hear of the session's end later than of the plan.
+      if (beat == 2) lease.reset();
       ledger_.OnDirective(Directive({idle}), std::nullopt, {});
       GoOn(seconds(1));
       EXPECT_EQ(cache_->Stats().entries, stored) << beat;
