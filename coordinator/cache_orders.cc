@@ -43,7 +43,8 @@ void AddKept(const State& state, const Worker& worker, wire::WorkerDirective& di
       if (!IsPinned(state, dataset)) continue;
       wire::KeptJob each{.job = usage.job};
       const auto most = static_cast<double>(state.datasets().Find(dataset)->pinned_bytes);
-      if (most > 0 && state.FindJob(usage.job) == nullptr) {
+      const Job* const job = state.FindJob(usage.job);
+      if (most > 0 && (job == nullptr || job->idle())) {
         if (!kept) kept = KeptBytesOf(state);
         const double share = most / std::max(most, kept->Of(dataset));
         each.bytes = static_cast<std::uint64_t>(static_cast<double>(usage.cache_bytes) * share);

@@ -175,7 +175,8 @@ class Order {
     double bytes = view != nullptr ? view->bytes : 0;
     if (Known(dataset).leaves) {
       for (const auto& [id, job] : state_.jobs()) {
-        if (DatasetOf(state_, job) == dataset) bytes += job.meter.leaves().bytes().value_or(0);
+        if (DatasetOf(state_, job) != dataset) continue;
+        bytes = std::max(bytes, job.meter.leaves().bytes().value_or(0));  // runs find each other's
       }
     }
     return std::max(bytes, Cached(dataset));

@@ -138,7 +138,7 @@ void AddMeasuredLeaves(const LeavesShown& shown, wire::DatasetStatus& status) {
     status.hit_share += leaves.hit() / static_cast<double>(shown.jobs.size());
     const double own = leaves.bytes().value_or(0);
     if (own <= 0) continue;
-    bytes += own;
+    bytes = std::max(bytes, own);  // runs of a program find each other's
     rows =
         std::max(rows, own / LeafMeter::kSlack / leaves.entry_bytes() / leaves.lookups_a_sample());
   }

@@ -120,10 +120,16 @@ TEST_F(QuotaChangesTest, APinHoldsBetweenTwoLoaders) {
   const WorkerId worker = Worker("worker-token-a", 1000 * kMb);
   const JobId job = Reads("train");
   for (int i = 0; i < 3; ++i) Period();
-  Holds(worker, job, 400 * kMb);
+  Holds(worker, job, 900 * kMb);
   Period();
   ASSERT_TRUE(Order(Action::kPin, "train", 400 * kMb).status.ok());
   cluster_.Send(wire::CloseSession{job, SessionId(job.value + 100)});
+  Period();
+  const auto kept = Told(worker).kept;  // the rest goes
+  ASSERT_THAT(kept, testing::SizeIs(1));
+  EXPECT_EQ(kept[0].job, job);
+  EXPECT_NEAR(static_cast<double>(kept[0].bytes), 400e6, 1);
+  Holds(worker, job, kept[0].bytes);
   const JobId other = Reads("other", 100'000);
   for (int i = 0; i < 3; ++i) Period();
   EXPECT_LE(Quota(other), 600e6) << "what stays is no room";

@@ -18,15 +18,12 @@ bool CacheOrders::OnDirective(const wire::WorkerDirective& directive) {
       const auto each = std::ranges::find(directive.kept, has.all.job, &wire::KeptJob::job);
       // A job with a lease or with a grant of cache alone has its quota. What ended jobs of its data set
       // have left counts as its own.
-      const bool granted = std::ranges::find(directive.jobs, has.all.job) != directive.jobs.end() ||
-                           std::ranges::find(directive.grants, has.all.job, &wire::JobGrant::job) !=
-                               directive.grants.end();
-      const bool idle = std::ranges::any_of(directive.grants, [&](const wire::JobGrant& grant) {
-        return grant.job == has.all.job && grant.idle;
-      });
-      if (each == directive.kept.end() || (granted && !idle) || has.all.bytes <= each->bytes) {
-        continue;
-      }
+      const auto grant = std::ranges::find(directive.grants, has.all.job, &wire::JobGrant::job);
+      const bool has_quota =
+          grant != directive.grants.end()
+              ? !grant->idle
+              : std::ranges::find(directive.jobs, has.all.job) != directive.jobs.end();
+      if (each == directive.kept.end() || has_quota || has.all.bytes <= each->bytes) continue;
       cache_.SetQuota(has.all.job, StoreQuota{.bytes = each->bytes});
     }
   }

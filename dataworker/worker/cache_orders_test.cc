@@ -168,22 +168,34 @@ TEST_F(CacheOrdersTest, AFillBeginsAgainAfterADrop) {
   AwaitEntries(kFiles);
 }
 
-TEST_F(CacheOrdersTest, WhatIsKeptIsHeldToItsBoundAfterItsJob) {
-  TestClient client(*worker_);
-  client.Attach(attach_, blobs_);
-  directive_.kept = {{.job = attach_.job, .bytes = 1 << 20}};
-  Say();
-  client.Send(Request(AllKeys()));
-  ASSERT_TRUE(client.Next<wire::BatchDone>().status.ok());
-  client.Send(wire::Detach{attach_.session});
-  client.UntilPong<wire::BatchDone>();
-  directive_.jobs.clear();
-  directive_.grants.clear();
-  Say();
-  EXPECT_EQ(worker_->cache().entries, static_cast<std::uint64_t>(kFiles));
-  directive_.kept[0].bytes = 0;
-  Say();
-  EXPECT_EQ(worker_->cache().entries, 0U);
+TEST_F(CacheOrdersTest, WhatIsKeptIsHeldToItsBoundAfterItsJobAndBetweenItsLoaders) {
+  for (const bool idle : {false, true}) {
+    SCOPED_TRACE(idle);
+    attach_.session = SessionId(attach_.session.value + 1);
+    TestClient client(*worker_);
+    client.Attach(attach_, blobs_);
+    directive_.jobs = {attach_.job};
+    directive_.grants = {{.job = attach_.job, .millicores = 1000, .cache_bytes = kQuota}};
+    directive_.kept = {{.job = attach_.job, .bytes = 1 << 20}};
+    Say();
+    wire::BatchRequest request = Request(AllKeys());
+    request.session = attach_.session;
+    client.Send(request);
+    ASSERT_TRUE(client.Next<wire::BatchDone>().status.ok());
+    client.Send(wire::Detach{attach_.session});
+    client.UntilPong<wire::BatchDone>();
+    if (idle) {
+      directive_.grants = {{.job = attach_.job, .millicores = 1000, .idle = true}};
+    } else {
+      directive_.jobs.clear();
+      directive_.grants.clear();
+    }
+    Say();
+    EXPECT_EQ(worker_->cache().entries, static_cast<std::uint64_t>(kFiles));
+    directive_.kept[0].bytes = 0;
+    Say();
+    EXPECT_EQ(worker_->cache().entries, 0U);
+  }
 }
 
 }  // namespace

@@ -25,9 +25,8 @@ class LoaderState:
         self.learned = Learned()  # with num_workers=0
         self.reference: Reference | None = None  # of the iter() that is under way
         self.lessons: Lessons | None = None
-        self.leave_later: Callable[[LoaderState], None] | None = (
-            None  # the loader has gone: for its session
-        )
+        # For its session, once the loader has gone.
+        self.leave_later: Callable[[LoaderState], None] | None = None
         self._taken = math.inf  # when its session was, on time.monotonic()
         self._lasted = math.inf  # s, the last iteration
         self.iterations = 0  # that had lanes

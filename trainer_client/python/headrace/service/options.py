@@ -81,9 +81,8 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-_latest: tuple[Any, Options] | None = (
-    None  # the environment and what it says, as of the last question
-)
+# The environment and what it says, as of the last question.
+_latest: tuple[Any, Options] | None = None
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
@@ -91,7 +90,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
     global _latest
     if environ is not os.environ:
         return _read(environ)
-    now = getattr(os.environ, "_data", None)  # the plain dict behind it, of CPython's
+    now = getattr(os.environ, "_data", None)  # the plain dict that CPython keeps it in
     latest = _latest
     if latest is not None and now is not None and latest[0] == now:
         return latest[1]

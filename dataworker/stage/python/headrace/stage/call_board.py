@@ -76,8 +76,7 @@ class Board:
     def meets(self, number: int, name: int) -> bool:
         """Whether a call of a found function had this name before; it is remembered, as long as there is room.
         `name`: 64 bits."""
-        name = name & ~_CHANGES or 2
-        at = (number - _DECLARED) * _NAMES + (name >> 1) % _NAMES
+        at, name = self._place(number, name)
         known = self._names[at]
         if known == 0:
             self._names[at] = name
@@ -90,15 +89,19 @@ class Board:
 
     def changes(self, number: int, name: int) -> None:
         """A call of this name was seen to change what it depends on, as it will whenever it is made."""
-        name = name & ~_CHANGES or 2
-        at = (number - _DECLARED) * _NAMES + (name >> 1) % _NAMES
+        at, name = self._place(number, name)
         if self._names[at] & ~_CHANGES == name:
             self._names[at] = name | _CHANGES
 
     def is_known_to_change(self, number: int, name: int) -> bool:
-        name = name & ~_CHANGES or 2
-        at = (number - _DECLARED) * _NAMES + (name >> 1) % _NAMES
+        at, name = self._place(number, name)
         return self._names[at] == name | _CHANGES
+
+    @staticmethod
+    def _place(number: int, name: int) -> tuple[int, int]:
+        """Where a call's name is remembered, and as what: one bit of it says whether it changes something."""
+        name = name & ~_CHANGES or 2  # 0: nobody is there
+        return (number - _DECLARED) * _NAMES + (name >> 1) % _NAMES, name
 
     def end(self, number: int, why: str) -> bool:
         """Whether this is the first that says so."""

@@ -13,7 +13,7 @@ from .name_guards import UNGUARDED, Guards
 from .served_code import function_now
 
 _MOST = 256
-_ITEMS = 8  # of one list, tuple or dict, where so many values are looked at: numbers and texts take less time
+_ITEMS = 8  # of one list, tuple or dict, for each value that is looked at: numbers and texts take less time
 _LASTED, _FIRST_WAIT, _MOST_WAIT = 2, 4, 1024  # calls
 
 
@@ -77,8 +77,8 @@ class Parts:
         most: int | None,
     ) -> FixedPart:
         """`kind`: of ProvenContent. `at_once`: it is recorded though the owner has not come twice: who is there
-        for one call is not held. `most`: values that are looked at, and an
-        eighth of the items of one list; None: as many as for a call. Raises NotHashed."""
+        for one call is not held. `most`: values that are looked at; one list,
+        tuple or dict may have eight times as many items. None: as many as for a call. Raises NotHashed."""
         number = id(function.__code__)
         key = number, id(function.__closure__), id(owner)
         part = self._parts.get(key)
