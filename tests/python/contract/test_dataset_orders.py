@@ -67,6 +67,19 @@ def trainer(tmp_path: Path, address: str) -> Iterator[subprocess.Popen]:
             started.kill()
 
 
+def begin(
+    stack: contextlib.ExitStack, address: str, serve: tuple[str, ...], cache: str
+) -> subprocess.Popen:
+    """A coordinator, which it returns, and two workers."""
+    first = stack.enter_context(coordinator(*serve))
+    wait_for_answer(address)
+    for _ in range(2):
+        words = ("--coordinator", address, "--threads", "1", "--cache", cache)
+        stack.enter_context(running("worker", *words, HEADRACE_LOG="error"))
+    wait_for(lambda: len(ready_workers(address)) == 2, "workers")
+    return first
+
+
 def shown(address: str) -> dict:
     """The one data set of the coordinator; {}: there is none."""
     answer = command("datasets", "--json", "--coordinator", address)
@@ -148,12 +161,7 @@ def test_what_stages_keep_is_pinned_over_a_restart_found_again_and_dropped(tmp_p
     address = free_address()
     serve = ("--listen", address, "--heartbeat-ms", "200", "--state-dir", str(tmp_path / "state"))
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(coordinator(*serve))
-        wait_for_answer(address)
-        for _ in range(2):
-            words = ("--coordinator", address, "--threads", "1", "--cache", "32M")
-            stack.enter_context(running("worker", *words, HEADRACE_LOG="error"))
-        wait_for(lambda: len(ready_workers(address)) == 2, "workers")
+        first = begin(stack, address, serve, "32M")
         with own_program(tmp_path, address) as program:
             epochs(program, 4)
             wait_for(lambda: entries(address) >= CLOUDS, "all of it")
@@ -221,12 +229,7 @@ def test_a_program_warms_its_data_and_a_later_one_finds_it(tmp_path):
     photos(tmp_path)
     address = free_address()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(coordinator("--listen", address, "--heartbeat-ms", "200"))
-        wait_for_answer(address)
-        for _ in range(2):
-            words = ("--coordinator", address, "--threads", "1", "--cache", "64M")
-            stack.enter_context(running("worker", *words, HEADRACE_LOG="error"))
-        wait_for(lambda: len(ready_workers(address)) == 2, "workers")
+        begin(stack, address, ("--listen", address, "--heartbeat-ms", "200"), "64M")
         warm = run(tmp_path, "--coordinator", address, "--warm")
         assert warm.returncode == 0, warm.stderr
         assert "batches" not in warm.stdout
@@ -251,12 +254,7 @@ def test_a_data_set_is_warmed_pinned_over_a_restart_and_dropped(tmp_path):
     address = free_address()
     serve = ("--listen", address, "--heartbeat-ms", "200", "--state-dir", str(tmp_path / "state"))
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(coordinator(*serve))
-        wait_for_answer(address)
-        for _ in range(2):
-            words = ("--coordinator", address, "--threads", "1", "--cache", "32M")
-            stack.enter_context(running("worker", *words, HEADRACE_LOG="error"))
-        wait_for(lambda: len(ready_workers(address)) == 2, "workers")
+        first = begin(stack, address, serve, "32M")
         with trainer(tmp_path, address):
             name = wait_for(lambda: shown(address).get("name"), "data set")
             refused(
