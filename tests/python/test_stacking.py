@@ -1,7 +1,10 @@
-"""default_collate's batches of interleaved pixels are torch's, in a slot and where code keeps them
-(stage/stacking.py)."""
+"""default_collate's batches of interleaved pixels and of small arrays are torch's, in a slot and where code keeps
+them (stage/stacking.py)."""
 
+import pickle
 import random
+import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -93,6 +96,112 @@ def test_arrays_and_nests_come_here_too(worker):
     ]
 
 
+def small_array(rng, kind, shape):
+    """In one of the forms that programs have."""
+    array = np.frombuffer(rng.randbytes(6000), np.uint8).astype(kind)[: int(np.prod(shape)) * 3]
+    form = rng.random()
+    if form < 0.6:
+        return array[: len(array) // 3].reshape(shape)
+    array = array.reshape(*shape, 3)[..., rng.randrange(3)]  # every third
+    if form < 0.8:
+        return array
+    if form < 0.85:
+        return array[::-1] if shape else array
+    if form < 0.9:
+        array.flags.writeable = False
+        return array
+    if form < 0.93:
+        return array.astype(array.dtype.newbyteorder())
+    if form < 0.96:
+        return array.view(Own)
+    return pickle.loads(pickle.dumps(array))  # its type is another object of the same meaning
+
+
+class Own(np.ndarray):
+    pass
+
+
+ARRAYS = "?bBhilqefdHILQFD"
+
+
+def test_batches_of_small_arrays_are_torchs(worker, monkeypatch):
+    rng = random.Random(SEED)
+    joined = 0
+    join = stacking._joined
+
+    def counted(*args, **named):
+        nonlocal joined
+        made = join(*args, **named)
+        joined += made is not None
+        return made
+
+    monkeypatch.setattr(stacking, "_joined", counted)
+    for case in range(600):
+        kind = rng.choice(ARRAYS)
+        shape = [rng.randint(1, 12) for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3)))]
+        odd = rng.random() < 0.1
+        same = random.Random(rng.random())
+        form = same.getstate()
+        batch = []
+        for _ in range(rng.randint(1, 6)):
+            same.setstate(form)
+            other = rng.choice(ARRAYS) if odd and rng.random() < 0.3 else kind
+            longer = shape[:-1] + [shape[-1] + 1] if odd and shape and rng.random() < 0.3 else shape
+            sample = small_array(same, other, longer)
+            batch.append(sample if rng.random() < 0.5 else sample + sample.dtype.type(1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = collated(batch)
+            with stacking.stacking():
+                made = collated(batch)
+        if isinstance(expected, str):
+            assert made == expected, (SEED, case)
+            continue
+        assert type(made) is type(expected) and made.is_shared() == expected.is_shared()
+        assert (made.dtype, made.shape, made.stride()) == (
+            expected.dtype, expected.shape, expected.stride()), (SEED, case)  # fmt: skip
+        assert made.numpy().tobytes() == expected.numpy().tobytes(), (SEED, case)
+    assert joined > 200, joined
+
+
+def test_what_torch_says_of_an_array_it_says(worker):
+    """It warns of one that may not be written, and refuses others."""
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    for batch in ([np.arange(3.0), frozen], [np.arange(3.0), np.arange(3.0)[::-1]]):
+        with left_to_torch() as asked, stacking.stacking():
+            collated(batch)
+        assert len(asked) == 1 and asked[0] is batch
+
+
+@contextmanager
+def left_to_torch():
+    """The batches of arrays that torch makes."""
+    asked = []
+    own = stacking._joined
+
+    def noted(torch, batch, numpy):
+        made = own(torch, batch, numpy)
+        if made is None:
+            asked.append(batch)
+        return made
+
+    stacking._joined = noted
+    try:
+        yield asked
+    finally:
+        stacking._joined = own
+
+
+def test_a_default_device_is_heard(worker):
+    batch = [np.arange(3.0), np.arange(3.0)]
+    with torch.device("meta"):
+        expected = collated(batch)
+        with stacking.stacking():
+            made = collated(batch)
+    assert str(made) == str(expected)
+
+
 def test_errors_are_torchs(worker):
     one = torch.zeros(40, 50, 3).permute(2, 0, 1)
     for other in (
@@ -123,6 +232,14 @@ def test_what_the_program_has_put_there_is_the_programs(worker, monkeypatch):
         functions[torch.Tensor] = own = lambda batch, collate_fn_map=None: "own"
     assert functions.pop(torch.Tensor) is own
     functions[torch.Tensor] = _utils.collate.collate_tensor_fn
+    arrays = [np.arange(3.0)] * 2
+    monkeypatch.setitem(functions, np.ndarray, lambda batch, collate_fn_map=None: "own")
+    with stacking.stacking():
+        assert default_collate(arrays) == "own"
+    monkeypatch.undo()
+    monkeypatch.setitem(functions, torch.Tensor, lambda batch, collate_fn_map=None: "own")
+    with stacking.stacking():
+        assert default_collate(arrays) == "own", "an array is a tensor before it is stacked"
 
 
 class Photos(Dataset):
