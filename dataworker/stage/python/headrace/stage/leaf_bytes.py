@@ -86,9 +86,9 @@ class ByteLeaf(ArrayLeaf):
             return
         array: Any
         array, more = self._to(value) or (None, None)
-        saved = seconds - 2 * wanted.seconds  # once at a hit, and once more below
         if is_worth := type(array) is np.ndarray:
-            is_worth = leaves.keeps(self.worth.undisturbed(saved, array.nbytes), array.nbytes)
+            saved = self.worth.undisturbed(seconds, array.nbytes, wanted.seconds)
+            is_worth = leaves.keeps(saved, array.nbytes)
         if not self.worth.note(is_worth):
             return
         memory = None if array is value else Plain(array.dtype.str, array.shape, None)

@@ -82,15 +82,19 @@ class Worth:
         self.poor = self._calls = 0  # poor: how many in a row were not worth it
         self.waits = False  # the last one would be worth it in the next iteration
         self._rates: deque[float] = deque(maxlen=self.LAST)  # seconds a byte
+        self._names: deque[float] = deque(maxlen=self.LAST)  # of naming, the same
 
-    def undisturbed(self, seconds: float, size: int) -> float:
-        """What something of `size` bytes takes to make that took `seconds` now: as the quickest of the last few,
-        by their sizes. Else some small ones would be kept in each epoch, because they happened to take long. 0:
+    def undisturbed(self, seconds: float, size: int, naming: float = 0.0) -> float:
+        """What a hit saves of something of `size` bytes that took `seconds` now to make and `naming` to name. Both as
+        the quickest of the last few, by their sizes: else some small ones would be kept in each epoch, because they
+        happened to take long, and none that are named for the first time in their process. 0 or less: nothing, or
         nobody knows."""
         self._rates.append(seconds / max(size, 1))
-        if seconds >= _UNSURE:
-            return seconds
-        return min(self._rates) * size if len(self._rates) >= self._FEW else 0.0
+        self._names.append(naming / max(size, 1))
+        named = 2 * min(self._names) * size  # once at a hit, and once more when it is kept
+        if seconds - named >= _UNSURE:
+            return seconds - named
+        return min(self._rates) * size - named if len(self._rates) >= self._FEW else 0.0
 
     def note(self, is_worth: bool, later: bool = False) -> bool:
         """`later`: it would be worth it in another iteration than the first."""

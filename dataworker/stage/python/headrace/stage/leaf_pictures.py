@@ -164,7 +164,7 @@ def _load_new(image: Any, real: Callable[..., Any], found: Wanted, kept: leaves.
             os.close(watch)
     if (image.mode, image.size) != (mode, size):
         return pixel
-    takes = _worth.undisturbed(seconds - 2 * found.seconds, _bytes_of(image))
+    takes = _worth.undisturbed(seconds, _bytes_of(image), found.seconds)
     is_worth = kept.keeps(takes, _bytes_of(image))
     if found.content is None:
         worth_naming.note(is_worth)

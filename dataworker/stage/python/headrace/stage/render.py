@@ -117,7 +117,7 @@ class Source:
         if kept is None or self._wanted is None:
             return
         size = self._pixels.nbytes
-        takes = worth.undisturbed(seconds - 2 * self._wanted.seconds, size)
+        takes = worth.undisturbed(seconds, size, self._wanted.seconds)
         if not worth.note(kept.keeps(takes, size)):
             return
         height, width, _ = self._pixels.shape
