@@ -40,7 +40,10 @@
   X(u64, wall_ns, 11, 38, kNanoseconds, "",                                                      \
     "wall time from the receipt of a request to its answer, added up over the batches")          \
   X(u32, refused_samples, 12, 39, kCount, "",                                                    \
-    "samples that workers could not make natively, so that the trainer made them again")
+    "samples that workers could not make natively, so that the trainer made them again")         \
+  X(u32, leaf_hits, 13, 48, kCount, "",                                                          \
+    "files, pictures and results of functions that lanes of Python stages found in the cache")   \
+  X(u32, leaf_misses, 14, 49, kCount, "", "of these, what was looked for and not found")
 
 // What a client counts for one loader since its session began: fields of SessionLoad.
 // X(type, name, id, unit, kind, column, help)

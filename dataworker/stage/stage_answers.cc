@@ -56,11 +56,14 @@ StageAnswers::Made StageAnswers::Read(const StageJob& job, StageFrame frame,
                                       std::uint64_t read_bytes) const {
   const auto outcome = StageNumbers(frame.parts[1]);
   const auto needed = StageNumbers(frame.parts[2]);
-  const auto images = StageNumbers(frame.parts[10]);
+  // Pictures made natively; of a lane on this host, leaves that it found and did not find.
+  const auto counts = StageNumbers(frame.parts[10]);
   const auto samples = StageNumbers(frame.parts[11]);
   const auto cpu_ns = StageNumbers(frame.parts[12]);
   const auto is_one = [](const auto* numbers) { return numbers->size() == 1; };
-  if (!std::ranges::all_of(std::array{&outcome, &needed, &images, &samples, &cpu_ns}, is_one)) {
+  const bool has_leaves = counts.size() == 3;
+  if (!std::ranges::all_of(std::array{&outcome, &needed, &samples, &cpu_ns}, is_one) ||
+      !(has_leaves || counts.size() == 1)) {
     return Refusal(job, WrongAnswer());
   }
   if (job.cancelled) return Refusal(job, Cancelled("the iteration was cancelled"));
@@ -82,7 +85,9 @@ StageAnswers::Made StageAnswers::Read(const StageJob& job, StageFrame frame,
   made.answer = AnswerTo(job);
   wire::BatchDone& answer = made.answer;
   answer.needed_bytes = needed[0];
-  answer.cost.native_images = AtMost<std::uint32_t>(images[0]);
+  answer.cost.native_images = AtMost<std::uint32_t>(counts[0]);
+  answer.cost.leaf_hits = has_leaves ? AtMost<std::uint32_t>(counts[1]) : 0;
+  answer.cost.leaf_misses = has_leaves ? AtMost<std::uint32_t>(counts[2]) : 0;
   answer.cost.miss_cpu_ns = cpu_ns[0];
   answer.cost.source_bytes = read_bytes;
   answer.samples = AtMost<std::int32_t>(samples[0]);

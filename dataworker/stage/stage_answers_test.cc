@@ -175,11 +175,28 @@ TEST_F(StageAnswersTest, BuffersOutsideOfTheSlotAreAWrongAnswer) {
 
 TEST_F(StageAnswersTest, CountsThatAreTooLargeAreCutToWhatTheAnswerHolds) {
   StageFrame frame = Frame(kMade);
-  frame.parts[10] = Numbers({~std::uint64_t{0}});
+  frame.parts[10] = Numbers(std::vector<std::uint64_t>(3, ~std::uint64_t{0}));
   frame.parts[11] = Numbers({~std::uint64_t{0}});
   const wire::BatchDone answer = Give(std::move(frame)).answer;
   EXPECT_EQ(answer.cost.native_images, 0xFFFFFFFFU);
+  EXPECT_EQ(answer.cost.leaf_hits, 0xFFFFFFFFU);
+  EXPECT_EQ(answer.cost.leaf_misses, 0xFFFFFFFFU);
   EXPECT_EQ(answer.samples, 0x7FFFFFFF);
+}
+
+TEST_F(StageAnswersTest, LeavesAreCountedWhereTheLaneSaysThem) {
+  StageFrame frame = Frame(kMade);
+  frame.parts[10] = Numbers({9, 5, 2});
+  const wire::BatchCost cost = Give(std::move(frame)).answer.cost;
+  EXPECT_EQ(cost.native_images, 9U);
+  EXPECT_EQ(cost.leaf_hits, 5U);
+  EXPECT_EQ(cost.leaf_misses, 2U);
+  EXPECT_EQ(Give(Frame(kMade)).answer.cost.leaf_hits, 0U);
+  for (const auto& numbers : {Numbers({}), Numbers({9, 5}), Numbers({9, 5, 2, 1})}) {
+    StageFrame other = Frame(kMade);
+    other.parts[10] = numbers;
+    EXPECT_EQ(CodeOf(std::move(other)), Code::kUnavailable);
+  }
 }
 
 TEST_F(StageAnswersTest, OutputIsCutAndAPickleThatNoMessageCarriesIsRefused) {

@@ -203,14 +203,21 @@ def test_later_epochs_and_the_next_job_find_what_was_read(files, stock, pool):
         assert counted(pool, "entries") >= entries
 
 
-def test_what_is_decoded_of_bytes_is_found_by_later_epochs_and_by_the_next_job(files, pool):
+def test_what_is_decoded_of_bytes_is_found_by_later_epochs_and_by_the_next_job(
+    files, pool, tmp_path
+):
+    report = tmp_path / "report.json"
     pytest.importorskip("cv2")
     stock = ran(command(files, EPOCHS, name="of_bytes.py"))
     with worker(pool, "256M"):
         wait_for(lambda: ready_workers(pool), "worker")
-        served = command(files, EPOCHS, "--coordinator", pool, name="of_bytes.py")
-        assert ran(served) == stock
+        words = "--coordinator", pool, "--report", str(report)
+        assert ran(command(files, EPOCHS, *words, name="of_bytes.py")) == stock
         wait_for(lambda: counted(pool, "hits") > 96, "hits of later epochs")
+        (loader,) = json.loads(report.read_text())["loaders"]
+        counts = loader["counts"]
+        assert counts["leaf_hits"] > 96 and counts["leaf_misses"] >= 96
+        assert counts["leaf_hits"] + counts["leaf_misses"] <= 4 * 24 * EPOCHS, "of 24 samples"
         hits = counted(pool, "hits")
         second = command(files, 2, "--coordinator", pool, name="of_bytes.py")
         assert ran(second) == stock[:2]

@@ -377,16 +377,17 @@ class LanePort:
             made.error,
             b"",  # what user code prints goes where a stock worker prints it
             b"",
-            numbers(self._take_count()),
+            numbers(*self._take_counts()),
             numbers(made.count),
             numbers(asked.cpu_used(is_last=made.ended)),
             made.change.encode(),
         )
 
-    def _take_count(self) -> int:
-        """Pictures that were made natively since the last call."""
-        count = functions.take_count() + (self._images.take_count() if self._images else 0)
-        return count if self._voice.is_heard else 0  # they were counted before
+    def _take_counts(self) -> list[int]:
+        """Since the last call: pictures that were made natively, leaves that were found, and those that were not."""
+        pictures = functions.take_count() + (self._images.take_count() if self._images else 0)
+        found = [0, 0] if leaves.here is None else leaves.here.take_lookups()
+        return [pictures, *found] if self._voice.is_heard else [0, 0, 0]  # they were counted before
 
     def _raised(self) -> bytes:
         """The exception that is being handled, as the worker loop would send it."""

@@ -63,6 +63,7 @@ class Leaves:
         self._room = NO_ROOM  # that the worker would take
         self._told = 0.0  # when the worker was last told of lookups
         self._hits = self._of_files = self._misses = 0  # not told yet
+        self._looked_up = [0, 0]  # hits and misses since somebody asked
         self._active = False  # its worker keeps leaves
         self._due = False  # nobody has asked that yet: the worker is asked when somebody does
         self.iteration = 0  # of this process
@@ -139,6 +140,12 @@ class Leaves:
     def missed(self) -> None:
         """Something was read that was not looked for."""
         self._misses += 1
+        self._looked_up[1] += 1
+
+    def take_lookups(self) -> list[int]:
+        """Hits and misses since the last call."""
+        taken, self._looked_up = self._looked_up, [0, 0]
+        return taken
 
     @property
     def has_any(self) -> bool:
@@ -246,8 +253,9 @@ class Leaves:
 
     def _counted(self, found: tuple[memoryview, _Found] | None) -> memoryview | None:
         if found is None:
-            self._misses += 1
+            self.missed()
             return None
+        self._looked_up[0] += 1
         view, entry = found
         if isinstance(entry, memoryview):
             self._hits += 1
