@@ -244,6 +244,34 @@ def test_a_worker_that_is_killed_costs_only_speed(files, stock, pool):
             assert finished(program) == stock
 
 
+def hits_where_nothing_is_kept(address):
+    """Of workers without an entry of their own: what they have found was their neighbours'."""
+    told = [tier for one in ready_workers(address) for tier in one["cache_tiers"]]
+    return sum(tier["hits"] for tier in told if tier["entries"] == 0)
+
+
+def test_lanes_find_what_another_worker_of_their_host_keeps(files, stock, pool):
+    with worker(pool):
+        wait_for(lambda: ready_workers(pool), "worker")
+        assert ran(command(files, 8, "--coordinator", pool)) == stock[:8]
+        with worker(pool, "64K"):  # no room for a segment
+            wait_for(lambda: len(ready_workers(pool)) == 2, "second worker")
+            assert ran(command(files, EPOCHS, "--coordinator", pool)) == stock
+            wait_for(lambda: hits_where_nothing_is_kept(pool) > 24, "hits of the neighbour's")
+
+
+def test_a_neighbour_that_is_killed_costs_only_speed(files, stock, pool):
+    with worker(pool) as one, worker(pool):
+        wait_for(lambda: len(ready_workers(pool)) == 2, "workers")
+        with started(command(files, EPOCHS, "--coordinator", pool)) as program:
+            for line in program.stderr:
+                if line == "epoch 8\n":
+                    break
+            one.send_signal(signal.SIGKILL)
+            one.wait()
+            assert finished(program) == stock
+
+
 def disk_worker(address, folder, memory):
     """Whose memory has room for a part, and whose disk for all."""
     words = "--cache", memory, "--cache-tier", f"disk:size=128M,directory={folder}"
