@@ -118,7 +118,10 @@ TEST_F(PlayedNeighbour, OneOfAnotherReleaseIsRefusedAndAskedAgainMuchLater) {
   ASSERT_TRUE(net::SendPacketTo(socket_.get(), packet).ok());
   asked->wait();
   EXPECT_TRUE(IsHungUpOn());
-  Advance(Neighbours::kLeftAlone);
+  Advance(Neighbours::kLeftAlone - Duration(1));
+  half.Ask()->wait();
+  EXPECT_FALSE(net::AcceptWaiting(listener_.get()).valid()) << "too early";
+  Advance(Neighbours::kLookEvery);
   asked = half.Ask();
   Accept();
   const std::uint64_t request = Hear().request;
