@@ -163,6 +163,33 @@ TEST_F(PlayedNeighbour, ASegmentThatCouldEndALaneIsNotGiven) {
   }
 }
 
+// Which lanes read by themselves.
+TEST_F(PlayedNeighbour, AFileIsPassedOn) {
+  const UniqueFd file(::open((folder_ + "/file").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(file.get(), "content", 7), 7);
+  TestHalf& half = Add("w1");
+  const auto asked = half.Ask();
+  Accept();
+  std::uint64_t request = Hear().request;
+  Say({.how = How::kHere, .request = request, .version = 1, .size = sizeof(LeafShelf::FullRow)},
+      SealedRows({RowAt(5, LeafShelf::kOfFile | 3)}));
+  asked->wait();
+  ASSERT_EQ(half.RowsNow().size(), 1U);
+  const std::uint64_t number = half.RowsNow()[0][8];
+  EXPECT_NE(number & LeafShelf::kOfFile, 0U) << "as lanes know files";
+  std::uint64_t asked_for = 0;
+  std::thread answering([&] {
+    const NeighbourAsk ask = Hear();
+    asked_for = ask.number;
+    Say({.how = How::kHere, .request = ask.request, .size = 7}, file);
+  });
+  const auto segment = half.Segment(number);
+  answering.join();
+  ASSERT_TRUE(segment.ok());
+  EXPECT_EQ(asked_for, LeafShelf::kOfFile | 3) << "by its own number";
+  EXPECT_EQ(ReadAll(segment->descriptor, 7), CopyBytes(AsBytes("content")));
+}
+
 TEST_F(PlayedNeighbour, OneThatIsSilentHoldsNobodyUpAndCountsAsGoneUntilItAnswers) {
   TestHalf& half = Add("w1");
   auto asked = half.Ask();
