@@ -256,11 +256,12 @@ def tier(address, name="disk"):
     return next((one for one in told["cache_tiers"] if one["tier"] == name), nothing)
 
 
-def hits_where_nothing_is_kept(address):
-    """Of workers without an entry of their own: what they have found was their neighbours'."""
+def finds_where_nothing_is_kept(address):
+    """Whether lookups at workers without an entry of their own found more than they missed. Lanes that go from one
+    worker to another tell it of some that were before that, so a few hits say nothing."""
     told = [one["cache_tiers"] for one in ready_workers(address)]
-    empty = [tiers for tiers in told if not any(tier["entries"] for tier in tiers)]
-    return sum(tier["hits"] for tiers in empty for tier in tiers)
+    empty = [tier for tiers in told if not any(one["entries"] for one in tiers) for tier in tiers]
+    return sum(tier["hits"] for tier in empty) > sum(tier["misses"] for tier in empty)
 
 
 def test_lanes_find_what_another_worker_of_their_host_keeps(files, stock, pool):
@@ -270,7 +271,7 @@ def test_lanes_find_what_another_worker_of_their_host_keeps(files, stock, pool):
         with worker(pool, "64K"):  # no room for a segment
             wait_for(lambda: len(ready_workers(pool)) == 2, "second worker")
             assert ran(command(files, EPOCHS, "--coordinator", pool)) == stock
-            wait_for(lambda: hits_where_nothing_is_kept(pool), "hits of the neighbour's")
+            wait_for(lambda: finds_where_nothing_is_kept(pool), "hits of the neighbour's")
 
 
 def test_lanes_find_what_another_worker_of_their_host_has_on_disk(files, stock, pool, tmp_path):
@@ -280,7 +281,7 @@ def test_lanes_find_what_another_worker_of_their_host_has_on_disk(files, stock, 
         with worker(pool, "64K"):
             wait_for(lambda: len(ready_workers(pool)) == 2, "second worker")
             assert ran(command(files, EPOCHS, "--coordinator", pool)) == stock
-            wait_for(lambda: hits_where_nothing_is_kept(pool), "hits of the neighbour's")
+            wait_for(lambda: finds_where_nothing_is_kept(pool), "hits of the neighbour's")
 
 
 def test_a_neighbour_that_is_killed_costs_only_speed(files, stock, pool):
