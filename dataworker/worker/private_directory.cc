@@ -33,7 +33,8 @@ std::optional<pid_t> OwnerOf(std::string_view name) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), pid);
   const std::string_view rest(end, static_cast<std::size_t>(name.data() + name.size() - end));
-  if (error != std::errc{} || pid <= 0 || (rest != ".arena" && rest != ".data" && rest != ".leaves")) {
+  if (error != std::errc{} || pid <= 0 ||
+      (rest != ".arena" && rest != ".data" && rest != ".leaves")) {
     return std::nullopt;
   }
   return pid;
