@@ -2,62 +2,22 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "base/log.h"
 #include "net/descriptor_packet_internal.h"
-#include "net/endpoint_internal.h"
+#include "net/user_socket.h"
 
 namespace headrace::net {
 namespace {
 
-constexpr int kBacklog = 128;
 constexpr std::size_t kMaxConnections = 1024;
 constexpr Duration kPause = std::chrono::milliseconds(100);
-
-Result<sockaddr_un> AddressOf(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
-    return Unavailable("'" + path + "' is " + std::to_string(path.size()) +
-                       " bytes; a Unix socket's path takes 1 to 107");
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
-Result<UniqueFd> OpenSocket() {
-  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return ErrnoStatus(errno, "Unix socket");
-  return fd;
-}
-
-bool PeerIsSameUser(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
-}
-
-// Removes the socket of a dead process; refuses to touch anything else.
-Status FreePath(const std::string& path) {
-  struct stat info;
-  if (lstat(path.c_str(), &info) != 0) return Status::Ok();
-  if (!S_ISSOCK(info.st_mode)) return Unavailable(path + " exists and is not a socket");
-  if (UnixSocketIsServed(path, SOCK_SEQPACKET)) {
-    return Unavailable(path + " is in use by another process");
-  }
-  if (unlink(path.c_str()) != 0)
-    return Unavailable("cannot remove " + path + ": " + std::strerror(errno));
-  return Status::Ok();
-}
 
 class Listener final : public DescriptorListener {
  public:
@@ -90,12 +50,12 @@ class Listener final : public DescriptorListener {
  private:
   void Accept() {
     for (;;) {
-      UniqueFd fd(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      UniqueFd fd = AcceptWaiting(socket_.get());
       if (!fd.valid()) {
         if (errno == EMFILE || errno == ENFILE) Pause();
         return;
       }
-      if (!PeerIsSameUser(fd.get()) || connections_.size() >= kMaxConnections) {
+      if (!IsSameUser(fd.get()) || connections_.size() >= kMaxConnections) {
         LogWarning("refused a connection to the arena socket path=" + path_);
         continue;
       }
@@ -192,14 +152,7 @@ Result<std::unique_ptr<DescriptorListener>> DescriptorListener::Listen(Reactor& 
   if (DescriptorNetwork* network = reactor.descriptors()) {
     return network->Listen(std::move(path), std::move(on_descriptor), std::move(on_hangup));
   }
-  HR_TRY(const sockaddr_un address, AddressOf(path));
-  HR_RETURN_IF_ERROR(FreePath(path));
-  HR_TRY(UniqueFd fd, OpenSocket());
-  fchmod(fd.get(), 0600);  // before the socket has a name, so that it is always private
-  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-      listen(fd.get(), kBacklog) != 0) {
-    return Unavailable("cannot listen on " + path + ": " + std::strerror(errno));
-  }
+  HR_TRY(UniqueFd fd, ListenForUser(path));
   return std::unique_ptr<DescriptorListener>(std::make_unique<Listener>(
       reactor, std::move(path), std::move(fd), std::move(on_descriptor), std::move(on_hangup)));
 }
@@ -209,14 +162,10 @@ Result<std::unique_ptr<DescriptorConnection>> DescriptorConnection::Connect(
   if (DescriptorNetwork* network = reactor.descriptors()) {
     return network->Connect(path, std::move(on_hangup));
   }
-  HR_TRY(const sockaddr_un address, AddressOf(path));
-  HR_TRY(UniqueFd fd, OpenSocket());
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return Unavailable("nobody takes memory at " + path + ": " + std::strerror(errno));
-  }
-  if (!PeerIsSameUser(fd.get())) return Unavailable(path + " is served by another user");
+  Result<UniqueFd> fd = ConnectToUser(path);
+  if (!fd.ok()) return fd.status().WithContext("nobody takes memory");
   return std::unique_ptr<DescriptorConnection>(
-      std::make_unique<Connection>(reactor, std::move(fd), std::move(on_hangup)));
+      std::make_unique<Connection>(reactor, std::move(fd).value(), std::move(on_hangup)));
 }
 
 }  // namespace headrace::net

@@ -21,6 +21,8 @@ class SealedMemory final : public ChunkBody {
   // Maps it. kInvalidArgument: it is no memory file with all of its seals, or has no bytes, or more than
   // `most`. kResourceExhausted: no memory for the map.
   static Result<std::shared_ptr<SealedMemory>> Take(UniqueFd file, std::size_t most);
+  // The bytes of such a file, which is not mapped. Errors of Take, but for the map's.
+  static Result<std::size_t> SizeOf(int file, std::size_t most);
   SealedMemory(const SealedMemory&) = delete;
   SealedMemory& operator=(const SealedMemory&) = delete;
   ~SealedMemory() override;

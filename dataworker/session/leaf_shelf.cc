@@ -55,6 +55,13 @@ LeafShelf::FullRow RowOf(const MarkedEntry& entry) {
           entry.offset,  entry.bytes,   cost};
 }
 
+// Another descriptor of it.
+Result<LeafShelf::File> CopyOf(const LeafShelf::File& file) {
+  UniqueFd copy(::fcntl(file.memory.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return ErrnoStatus(errno, "a descriptor for leaves");
+  return LeafShelf::File{std::move(copy), file.bytes};
+}
+
 }  // namespace
 
 Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint64_t end) {
@@ -81,36 +88,67 @@ Status LeafShelf::Put(JobId job, UniqueFd memory, std::uint64_t rows, std::uint6
   if (!taken.chunk) return {};  // they are in files
   kept.chunk = taken.chunk;
   segments_.emplace(next_++, std::move(kept));
-  segments_changed_ = true;
+  ++segments_version_;
+  return {};
+}
+
+Status LeafShelf::Renew(Made& made, bool of_neighbours, SteadyTime now) const {
+  const MarkedFiles* const files = store_->files();
+  const std::uint64_t files_version = files == nullptr ? 0 : files->version();
+  const std::uint64_t neighbours = of_neighbours ? neighbours_version_ : 0;
+  const auto rows = static_cast<Duration::rep>(made.file.bytes / sizeof(FullRow));
+  const Duration least = std::max(kLeastAge, rows * kAgeOfRow);
+  const bool segments_changed = made.segments != segments_version_ || made.neighbours != neighbours;
+  const bool changed = segments_changed || made.files != files_version;
+  const bool at_once = segments_changed && least == kLeastAge;
+  if (made.number != 0 && !at_once && (!changed || now - made.at < least)) return {};
+  HR_TRY(made.file, MakeIndex<FullRow>(of_neighbours));
+  ++made.number;
+  made.segments = segments_version_;
+  made.files = files_version;
+  made.neighbours = neighbours;
+  made.at = now;
   return {};
 }
 
 Result<LeafShelf::File> LeafShelf::Index(SteadyTime now) {
   Sweep();
-  const MarkedFiles* const files = store_->files();
-  const std::uint64_t version = files == nullptr ? 0 : files->version();
-  const auto rows = static_cast<Duration::rep>(index_.bytes / sizeof(FullRow));
-  const Duration least = std::max(kLeastAge, rows * kAgeOfRow);
-  const bool changed = segments_changed_ || version != files_version_;
-  const bool at_once = segments_changed_ && least == kLeastAge;
-  if (!index_.memory.valid() || at_once || (changed && now - made_ >= least)) {
-    HR_TRY(index_, MakeIndex<FullRow>());
-    files_version_ = version;
-    segments_changed_ = false;
-    made_ = now;
+  Made& made = neighbours_.empty() ? own_ : all_;
+  HR_RETURN_IF_ERROR(Renew(made, !neighbours_.empty(), now));
+  return CopyOf(made.file);
+}
+
+Result<LeafShelf::Offer> LeafShelf::IndexForNeighbours(std::uint64_t have, SteadyTime now) {
+  Sweep();
+  HR_RETURN_IF_ERROR(Renew(own_, false, now));
+  if (have == own_.number) return Offer{.file = {}, .version = have};
+  HR_TRY(File file, CopyOf(own_.file));
+  return Offer{std::move(file), own_.number};
+}
+
+bool LeafShelf::IsIndex(ByteSpan index) {
+  if (index.size() % sizeof(FullRow) != 0) return false;
+  for (std::size_t at = 0; at < index.size(); at += sizeof(FullRow)) {
+    std::uint64_t segment = 0;
+    std::memcpy(&segment, index.data() + at + kRowOffset * sizeof(segment), sizeof(segment));
+    if ((segment & kOfNeighbour) != 0) return false;
   }
-  UniqueFd copy(::fcntl(index_.memory.get(), F_DUPFD_CLOEXEC, 0));
-  if (!copy.valid()) return ErrnoStatus(errno, "a descriptor for leaves");
-  return File{std::move(copy), index_.bytes};
+  return true;
+}
+
+void LeafShelf::SetNeighbours(std::vector<Neighbours::Offered> neighbours, std::uint64_t version) {
+  neighbours_ = std::move(neighbours);
+  neighbours_version_ = version;
+  if (neighbours_.empty()) all_ = {};
 }
 
 Result<LeafShelf::File> LeafShelf::IndexOfMemory() {
   Sweep();
-  return MakeIndex<IndexRow>();
+  return MakeIndex<IndexRow>(false);
 }
 
 template <typename MadeRow>
-Result<LeafShelf::File> LeafShelf::MakeIndex() const {
+Result<LeafShelf::File> LeafShelf::MakeIndex(bool of_neighbours) const {
   constexpr bool kIsFull = std::is_same_v<MadeRow, FullRow>;
   std::vector<MadeRow> index;
   for (const auto& [id, kept] : segments_) {
@@ -130,11 +168,26 @@ Result<LeafShelf::File> LeafShelf::MakeIndex() const {
         index.push_back(RowOf(entry));
       }
     }
+    if (of_neighbours) AddNeighbours(index);
   }
   // Of equal ones memory first: the segments of files have the greater numbers.
   std::ranges::sort(index);
   HR_TRY(UniqueFd file, MemoryFile("headrace-leaves", std::as_bytes(std::span(index))));
   return File{std::move(file), index.size() * sizeof(MadeRow)};
+}
+
+void LeafShelf::AddNeighbours(std::vector<FullRow>& index) const {
+  for (const auto& [id, offered] : neighbours_) {
+    const ByteSpan rows = offered->bytes();
+    const std::size_t count =
+        std::min(rows.size() / sizeof(FullRow), kMostRows - std::min(index.size(), kMostRows));
+    const std::size_t first = index.size();
+    index.resize(first + count);
+    std::memcpy(index.data() + first, rows.data(), count * sizeof(FullRow));
+    for (std::size_t i = first; i < index.size(); ++i) {
+      index[i][kRowOffset] |= id << Neighbours::kNumberBits;
+    }
+  }
 }
 
 std::optional<ReadCost> LeafShelf::CostOfFiles() const {
@@ -162,7 +215,7 @@ Result<LeafShelf::File> LeafShelf::Segment(JobId job, std::uint64_t segment) {
 
 void LeafShelf::Sweep() {
   const auto gone = [](const auto& entry) { return entry.second.chunk.expired(); };
-  if (std::erase_if(segments_, gone) > 0) segments_changed_ = true;
+  if (std::erase_if(segments_, gone) > 0) ++segments_version_;
 }
 
 }  // namespace headrace::dataworker

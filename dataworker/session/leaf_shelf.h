@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -16,6 +17,7 @@
 #include "dataworker/cache/chunk.h"
 #include "dataworker/cache/marked_files.h"
 #include "dataworker/cache/sample_store.h"
+#include "dataworker/neighbours/neighbours.h"
 
 namespace headrace::dataworker {
 
@@ -28,6 +30,9 @@ namespace headrace::dataworker {
 //
 // What memory has no room for goes to a tier of files, if there is one and it pays: as records, which lanes read
 // by themselves. The index names both. docs/adr/0108-leaves-on-disk.md.
+//
+// What neighbours keep is in the lanes' index, too, after what is kept here, and under numbers of its own. It is no
+// part of what neighbours are told. docs/adr/0115-leaves-of-a-host.md.
 //
 // Rows are lanes' words: whoever may hand over a segment may do what it wants to its own user's programs
 // anyway. They are checked against the segment's size, and named apart from all that the worker makes.
@@ -42,6 +47,9 @@ class LeafShelf {
   using IndexRow = std::array<std::uint64_t, 11>;
   using FullRow = std::array<std::uint64_t, 12>;
   static constexpr std::uint64_t kOfFile = std::uint64_t{1} << 63;
+  // Of a neighbour's segment these bits are its id. So of equal ones those in memory here come first, then those in a
+  // neighbour's memory, then files.
+  static constexpr std::uint64_t kOfNeighbour = Neighbours::kMostId << Neighbours::kNumberBits;
   static constexpr std::size_t kMostSegmentBytes = std::size_t{1} << 30;
   static constexpr std::size_t kMostRows = std::size_t{1} << 18;  // of an index
   static constexpr std::size_t kMostSegments = 1024;              // each is a descriptor
@@ -63,10 +71,29 @@ class LeafShelf {
   // All that is there, in full rows: the same memory for all lanes until something comes or goes; in files, or
   // where it is large, as kLeastAge says. Errors of MemoryFile.
   Result<File> Index(SteadyTime now);
+  // For neighbours: what is kept here, and which version of it that is; no memory if it is still the one that they
+  // have. Errors of MemoryFile.
+  struct Offer {
+    File file;
+    std::uint64_t version = 0;  // never 0
+  };
+  Result<Offer> IndexForNeighbours(std::uint64_t have, SteadyTime now);
+  // Whether rows of a neighbour's index can be taken into that of lanes: they are whole, and their numbers leave room
+  // for its id.
+  [[nodiscard]] static bool IsIndex(ByteSpan index);
+  // What neighbours keep from now on. `version`: grows with any change. REQUIRES: IsIndex, of each.
+  void SetNeighbours(std::vector<Neighbours::Offered> neighbours, std::uint64_t version);
   // What is there in memory, for lanes of a release that knows no files. Made anew each time.
   Result<File> IndexOfMemory();
-  // A segment that an index names, for the job. kNotFound: it was given up.
+  // A segment that is kept here and that an index names, for the job. kNotFound: it was given up.
   Result<File> Segment(JobId job, std::uint64_t segment);
+  // Of a neighbour's segment: the neighbour's id, and its own number for it. Id 0: the segment is kept here.
+  struct Place {
+    std::uint64_t neighbour = 0, number = 0;
+  };
+  [[nodiscard]] static Place PlaceOf(std::uint64_t segment) {
+    return {(segment & kOfNeighbour) >> Neighbours::kNumberBits, segment & ~kOfNeighbour};
+  }
   // Bytes that Put may take of the job now.
   [[nodiscard]] SampleStore::Room Room(JobId job) const { return store_->RoomToTakeOver(job); }
   // What reading from the tier of files takes; nothing: there is none.
@@ -77,17 +104,27 @@ class LeafShelf {
     std::weak_ptr<Chunk> chunk;
     std::vector<Row> rows;
   };
+  // An index, and of what it was made.
+  struct Made {
+    File file;
+    std::uint64_t number = 0;  // how often it was made
+    std::uint64_t segments = 0, files = 0, neighbours = 0;
+    SteadyTime at{};
+  };
+  // Makes it again if that is due.
+  Status Renew(Made& made, bool of_neighbours, SteadyTime now) const;
   template <typename Row>
-  [[nodiscard]] Result<File> MakeIndex() const;
+  [[nodiscard]] Result<File> MakeIndex(bool of_neighbours) const;
+  void AddNeighbours(std::vector<FullRow>& index) const;
   // Forgets what the store has given up.
   void Sweep();
 
   const std::shared_ptr<SampleStore> store_;
   std::map<std::uint64_t, Kept> segments_;
-  File index_;                       // the last one that was made
-  bool segments_changed_ = false;    // since then
-  std::uint64_t files_version_ = 0;  // of the tier of files, then
-  SteadyTime made_{};
+  std::vector<Neighbours::Offered> neighbours_;
+  Made own_, all_;  // the last ones that were made; without neighbours lanes get the first
+  std::uint64_t segments_version_ = 1;    // grows with any change of segments_
+  std::uint64_t neighbours_version_ = 0;  // as SetNeighbours was told
   std::uint64_t next_ = 1;
 };
 

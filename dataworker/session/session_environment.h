@@ -9,6 +9,7 @@
 #include "dataworker/exec/executor.h"
 #include "dataworker/exec/io_executor.h"
 #include "dataworker/memory/payload_pool.h"
+#include "dataworker/neighbours/neighbours.h"
 #include "dataworker/peers/peer_cache.h"
 #include "dataworker/session/blob_table.h"
 #include "dataworker/session/leaf_shelf.h"
@@ -56,6 +57,7 @@ struct SessionEnvironment {
   PictureMemory& pictures;
   StageLosses& losses;
   LeafShelf& leaves;
+  Neighbours& neighbours;
   FilesAhead& ahead;
   PicturesAhead& decoded_ahead;
   StageBases& bases;

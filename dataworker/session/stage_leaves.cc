@@ -15,6 +15,11 @@ constexpr std::uint64_t kMostLookups = std::uint64_t{1} << 24;
 constexpr std::uint64_t kMostRead = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostWaitedNs = 3'600'000'000'000;
 
+// Only the trainer's own processes: others run code that may not say what a file's pixels are.
+bool MayHaveLeaves(const Attachment& attachment) {
+  return attachment.here() && attachment.request().lanes_given && attachment.cache();
+}
+
 ObjectTold ToldFile(Result<LeafShelf::File> file) {
   ObjectTold told;
   told.status = file.status();
@@ -41,8 +46,12 @@ void TellRoom(const LeafShelf& leaves, JobId job, ObjectTold& told) {
 
 void Count(SessionEnvironment& environment, JobId job, const ObjectAsk& ask, OwnReads& own_reads) {
   const ObjectAsk::FromFiles read = ask.LeavesOfFiles();
-  environment.cache->CountLookups(job, {.hits = std::min(ask.first, kMostLookups),
-                                        .of_files = std::min(read.hits, kMostLookups),
+  // Without files of its own, those that were found are a neighbour's.
+  const bool has_files = environment.cache->files() != nullptr;
+  const std::uint64_t of_files = std::min(read.hits, kMostLookups);
+  const std::uint64_t hits = std::min(ask.first, kMostLookups) + (has_files ? 0 : of_files);
+  environment.cache->CountLookups(job, {.hits = hits,
+                                        .of_files = has_files ? of_files : 0,
                                         .misses = std::min(ask.bytes, kMostLookups)});
   own_reads.Add(read.bytes);
   if (MarkedFiles* const files = environment.cache->files(); files && read.awaited_bytes > 0) {
@@ -55,8 +64,7 @@ void Count(SessionEnvironment& environment, JobId job, const ObjectAsk& ask, Own
 
 ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& attachment,
                          const ObjectAsk& ask, UniqueFd passed, OwnReads& own_reads) {
-  // Only the trainer's own processes: others run code that may not say what a file's pixels are.
-  if (!attachment.here() || !attachment.request().lanes_given || !attachment.cache()) {
+  if (!MayHaveLeaves(attachment)) {
     return {.status = Unsupported("leaves are for lanes of this host")};
   }
   LeafShelf& leaves = environment.leaves;
@@ -67,6 +75,7 @@ ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& atta
   }
   if (ask.what == What::kLeafIndex) {
     Count(environment, job, ask, own_reads);
+    leaves.SetNeighbours(environment.neighbours.offered(), environment.neighbours.version());
     told = ToldFile(ask.size == 1 ? leaves.Index(environment.reactor.clock().Now())
                                   : leaves.IndexOfMemory());
   } else if (ask.what == What::kLeafPut) {
@@ -76,6 +85,23 @@ ObjectTold AnswerLeafAsk(SessionEnvironment& environment, const Attachment& atta
   }
   TellRoom(leaves, job, told);
   return told;
+}
+
+void AskNeighbours(SessionEnvironment& environment, const Attachment& attachment,
+                   const ObjectAsk& ask, OnLeafAnswer answer) {
+  if (!MayHaveLeaves(attachment)) return answer(std::nullopt);
+  if (ask.what == What::kLeafIndex && ask.size == 1) {
+    environment.neighbours.Refresh([answer = std::move(answer)] { answer(std::nullopt); });
+    return;
+  }
+  const LeafShelf::Place place = LeafShelf::PlaceOf(ask.first);
+  if (ask.what != What::kLeafSegment || place.neighbour == 0) return answer(std::nullopt);
+  environment.neighbours.Segment(
+      place.neighbour, attachment.job(), place.number,
+      [answer = std::move(answer)](Result<Neighbours::File> file) {
+        if (!file.ok()) return answer(ToldFile(file.status()));
+        answer(ToldFile(LeafShelf::File{std::move(file->descriptor), file->bytes}));
+      });
 }
 
 }  // namespace headrace::dataworker

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <optional>
 
 #include "base/unique_fd.h"
 #include "dataworker/session/attachment.h"
@@ -36,5 +38,12 @@ class OwnReads {
 [[nodiscard]] ObjectTold AnswerLeafAsk(SessionEnvironment& environment,
                                        const Attachment& attachment, const ObjectAsk& ask,
                                        UniqueFd passed, OwnReads& own_reads);
+
+// Asks neighbours first, where the answer is a matter of theirs: what they keep, or a segment of one of them. Calls
+// `answer` with what is to be said, or with nothing: then AnswerLeafAsk says it. Once; inside, or within
+// Neighbours::kPatience.
+using OnLeafAnswer = std::function<void(std::optional<ObjectTold>)>;
+void AskNeighbours(SessionEnvironment& environment, const Attachment& attachment,
+                   const ObjectAsk& ask, OnLeafAnswer answer);
 
 }  // namespace headrace::dataworker

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -124,8 +125,7 @@ void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passe
     return;
   }
   if (ask.what >= What::kLeafIndex) {
-    Answer(connection,
-           AnswerLeafAsk(environment_, attachment_, ask, std::move(passed), own_reads_));
+    OnLeafAsk(connection, ask, std::move(passed));
     return;
   }
   if (ask.what == What::kPaid) {
@@ -163,6 +163,20 @@ void StageObjects::OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passe
   }
   first.what = ObjectRequest::What::kHead;
   Fetch(std::move(asked), std::move(first), Ask::kIdentity, &StageObjects::OnVersion);
+}
+
+void StageObjects::OnLeafAsk(std::uint64_t connection, const ObjectAsk& ask, UniqueFd passed) {
+  // Neighbours answer later, when this may have gone.
+  AskNeighbours(
+      environment_, attachment_, ask,
+      [weak = weak_from_this(), connection, ask,
+       passed = std::make_shared<UniqueFd>(std::move(passed))](std::optional<ObjectTold> told) {
+        const auto self = weak.lock();
+        if (!self || self->closed()) return;
+        self->Answer(connection, told ? std::move(*told)
+                                      : AnswerLeafAsk(self->environment_, self->attachment_, ask,
+                                                      std::move(*passed), self->own_reads_));
+      });
 }
 
 bool StageObjects::IsForLanes() const {

@@ -79,6 +79,8 @@ class StageObjects : public std::enable_shared_from_this<StageObjects> {
   using OnAnswer = void (StageObjects::*)(Asked, const AskedObject&, RowAnswer);
 
   void OnAsk(std::uint64_t connection, ObjectAsk ask, UniqueFd passed);
+  // From kLeafIndex on, but for kAhead and kDecode.
+  void OnLeafAsk(std::uint64_t connection, const ObjectAsk& ask, UniqueFd passed);
   // kAhead. kUnsupported: the process is no lane of this host and user.
   [[nodiscard]] ObjectTold OnAhead(const ObjectAsk& ask);
   // kDecode. Errors of OnAhead, ObjectAsk::DecodingOf and PicturesAhead::Ask.

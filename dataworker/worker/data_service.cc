@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/pass/pass.h"
 #include "base/secret.h"
+#include "dataworker/session/leaf_neighbours.h"
 #include "dataworker/share/files_ahead.h"
 #include "dataworker/share/pictures_from_disk.h"
 
@@ -46,6 +47,7 @@ DataService::DataService(const Parts& parts)
       payloads_(kMostPayloadBytes, kKeptPayloadBytes, parts.memory),
       pictures_(parts.memory, parts.reactor.clock(), [this] { payloads_.Trim(); }),
       leaves_(parts.cache),
+      neighbours_(parts.reactor),
       ahead_(std::make_shared<FilesAhead>(parts.io, parts.io.most_threads(),
                                           FilesAhead::FromDisk(parts.limits.allowed_roots))),
       decoded_ahead_(std::make_shared<PicturesAhead>(
@@ -72,6 +74,7 @@ DataService::DataService(const Parts& parts)
           .pictures = pictures_,
           .losses = losses_,
           .leaves = leaves_,
+          .neighbours = neighbours_,
           .ahead = *ahead_,
           .decoded_ahead = *decoded_ahead_,
           .bases = bases_,
@@ -85,6 +88,7 @@ DataService::DataService(const Parts& parts)
               },
           .stage_cores = [this](JobId job) { return ledger_.StageCores(job, Attached()); }},
       token_(parts.token),
+      coordinator_(parts.coordinator),
       desk_({parts.reactor, parts.executor, parts.cache, parts.token, environment_.send}) {}
 
 DataService::~DataService() { CloseSessions(); }
@@ -95,7 +99,7 @@ void DataService::CloseSessions() {
   for (const auto& [id, session] : sessions_) session->Close();
 }
 
-Status DataService::Listen(const std::string& endpoint, const std::string& arena_path) {
+Status DataService::Listen(const std::string& endpoint, const std::string& base) {
   net::SocketEvents events;
   events.on_message = [this](net::Incoming&& incoming) { OnMessage(std::move(incoming)); };
   events.on_invalid = [this](const std::string& /*peer*/, const Status& error) {
@@ -107,11 +111,13 @@ Status DataService::Listen(const std::string& endpoint, const std::string& arena
   HR_TRY(socket_, reactor_.BindRouter(endpoint, std::move(events)));
   HR_TRY(descriptors_,
          net::DescriptorListener::Listen(
-             reactor_, arena_path,
+             reactor_, base + ".arena",
              [this](std::uint64_t connection, const net::DescriptorMessage& message, UniqueFd fd) {
                OnDescriptor(connection, message, std::move(fd));
              },
              [this](std::uint64_t connection) { OnHangup(connection); }));
+  neighbour_desk_ =
+      JoinNeighbours(reactor_, base, environment_.host, coordinator_, leaves_, neighbours_);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dataworker/neighbours/neighbour_desk.h"
 #include "dataworker/peers/peer_desk.h"
 #include "dataworker/session/session.h"
 #include "dataworker/share/cache_orders.h"
@@ -39,14 +40,16 @@ class DataService {
     Limits limits;
     std::shared_ptr<WorkerMemory> memory;
     std::string token;  // the worker's; passes are made from it. Empty: everybody is admitted.
+    std::string coordinator;  // its address
   };
   explicit DataService(const Parts& parts);
   // Closes the sessions as CloseSessions does, then hangs up on the trainers. REQUIRES: no thread
   // runs work of a session.
   ~DataService();
 
-  // Starts to listen. kUnavailable: the address or the path is in use.
-  Status Listen(const std::string& endpoint, const std::string& arena_path);
+  // Starts to listen. kUnavailable: the address or the path is in use. `base`: what the paths of its sockets begin
+  // with.
+  Status Listen(const std::string& endpoint, const std::string& base);
   [[nodiscard]] const std::string& endpoint() const { return socket_->endpoint(); }
 
   // Applies what jobs may use after this call, by the coordinator: see CoordinatorLink::Events.
@@ -110,6 +113,7 @@ class DataService {
   PictureMemory pictures_;
   StageLosses losses_;
   LeafShelf leaves_;
+  Neighbours neighbours_;
   const std::shared_ptr<FilesAhead> ahead_;
   const std::shared_ptr<PicturesAhead> decoded_ahead_;
   StageBases bases_;
@@ -118,6 +122,7 @@ class DataService {
   std::vector<wire::FillOrder> fills_;  // that hold
   SessionEnvironment environment_;
   std::string token_;
+  const std::string coordinator_;
   PeerDesk desk_;
   std::map<SessionId, std::shared_ptr<Session>> sessions_;
   std::map<SessionId, EarlyArena> early_arenas_;  // by session; its Attach is still on its way
@@ -127,6 +132,7 @@ class DataService {
   std::optional<SteadyTime> complained_;  // when a refused message was last logged
   std::unique_ptr<net::Socket> socket_;
   std::unique_ptr<net::DescriptorListener> descriptors_;
+  std::unique_ptr<NeighbourDesk> neighbour_desk_;  // nullptr: there are none
 };
 
 }  // namespace headrace::dataworker

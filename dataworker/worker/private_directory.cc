@@ -27,13 +27,14 @@ std::string DefaultDirectory() {
   return "/tmp/headrace-" + std::to_string(::getuid());
 }
 
-// The process whose socket has this name ("w123.arena", "w123.data"), if it is one of a worker.
+// The process whose socket has this name ("w123.arena", "w123.data", "w123.leaves"), if it is one of a worker.
 std::optional<pid_t> OwnerOf(std::string_view name) {
   if (!name.starts_with('w')) return std::nullopt;
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), pid);
   const std::string_view rest(end, static_cast<std::size_t>(name.data() + name.size() - end));
-  if (error != std::errc{} || pid <= 0 || (rest != ".arena" && rest != ".data")) {
+  if (error != std::errc{} || pid <= 0 ||
+      (rest != ".arena" && rest != ".data" && rest != ".leaves")) {
     return std::nullopt;
   }
   return pid;

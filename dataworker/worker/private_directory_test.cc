@@ -43,7 +43,7 @@ TEST(PrivateDirectory, LosesTheSocketsOfKilledWorkersAlone) {
   const std::string dead = NumberOfADeadProcess();
   const std::string own = std::to_string(::getpid());
   for (const std::string& left :
-       {"w" + dead + ".data", "w" + own + ".data", "x" + dead + ".data"}) {
+       {"w" + dead + ".data", "w" + dead + ".leaves", "w" + own + ".data", "x" + dead + ".data"}) {
     ::close(Listening(folder / left));
   }
   const int served = Listening(folder / ("w" + dead + ".arena"));  // of another container

@@ -176,11 +176,12 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   const std::string token = options.coordinator.empty() ? "" : surroundings_.token;
   service_ = std::make_unique<DataService>(DataService::Parts{
       reactor_, *executor_, *queue_, sources, *io_, *objects_, reads_, cache_, peers_, info_.host,
-      Limits{std::move(stages), std::move(roots), options.quotas}, memory_, token});
+      Limits{std::move(stages), std::move(roots), options.quotas}, memory_, token,
+      options.coordinator});
   replica_moves_ =
       std::make_shared<ReplicaMoves>(ReplicaMoves::Parts{reactor_, *executor_, cache_, peers_});
   arena_path_ = base + ".arena";
-  HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
+  HR_RETURN_IF_ERROR(service_->Listen(listen, base));
 
   info_.endpoints = {Advertised(service_->endpoint(), options.advertise, info_.host.hostname)};
   // Workers that a coordinator starts beside itself are where it wants them.

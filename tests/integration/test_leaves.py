@@ -263,6 +263,46 @@ def tier(address, name="disk"):
     return next((one for one in told["cache_tiers"] if one["tier"] == name), nothing)
 
 
+def finds_where_nothing_is_kept(address):
+    """Whether lookups at workers without an entry of their own found more than they missed. Lanes that go from one
+    worker to another tell it of some that were before that, so a few hits say nothing."""
+    told = [one["cache_tiers"] for one in ready_workers(address)]
+    empty = [tier for tiers in told if not any(one["entries"] for one in tiers) for tier in tiers]
+    return sum(tier["hits"] for tier in empty) > sum(tier["misses"] for tier in empty)
+
+
+def test_lanes_find_what_another_worker_of_their_host_keeps(files, stock, pool):
+    with worker(pool):
+        wait_for(lambda: ready_workers(pool), "worker")
+        assert ran(command(files, 8, "--coordinator", pool)) == stock[:8]
+        with worker(pool, "64K"):  # no room for a segment
+            wait_for(lambda: len(ready_workers(pool)) == 2, "second worker")
+            assert ran(command(files, EPOCHS, "--coordinator", pool)) == stock
+            wait_for(lambda: finds_where_nothing_is_kept(pool), "hits of the neighbour's")
+
+
+def test_lanes_find_what_another_worker_of_their_host_has_on_disk(files, stock, pool, tmp_path):
+    with disk_worker(pool, tmp_path / "tier", "0"):
+        wait_for(lambda: ready_workers(pool), "worker")
+        assert ran(command(files, 8, "--coordinator", pool)) == stock[:8]
+        with worker(pool, "64K"):
+            wait_for(lambda: len(ready_workers(pool)) == 2, "second worker")
+            assert ran(command(files, EPOCHS, "--coordinator", pool)) == stock
+            wait_for(lambda: finds_where_nothing_is_kept(pool), "hits of the neighbour's")
+
+
+def test_a_neighbour_that_is_killed_costs_only_speed(files, stock, pool):
+    with worker(pool) as one, worker(pool):
+        wait_for(lambda: len(ready_workers(pool)) == 2, "workers")
+        with started(command(files, EPOCHS, "--coordinator", pool)) as program:
+            for line in program.stderr:
+                if line == "epoch 8\n":
+                    break
+            one.send_signal(signal.SIGKILL)
+            one.wait()
+            assert finished(program) == stock
+
+
 def test_what_memory_has_no_room_for_is_found_on_disk_and_by_the_next_worker(
     files, stock, pool, tmp_path
 ):
