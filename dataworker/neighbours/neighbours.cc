@@ -202,6 +202,7 @@ Result<Neighbours::File> Neighbours::SegmentOf(std::uint64_t number, const Neigh
 
 void Neighbours::Forget(std::uint64_t id, bool leave_alone) {
   auto gone = known_.extract(id);
+  if (!gone) return;  // whoever waited for it has had it forgotten
   Known& of = gone.mapped();
   reactor_.UnwatchFd(of.socket.get());
   if (leave_alone) left_alone_[of.name] = reactor_.clock().Now() + kLeftAlone;
