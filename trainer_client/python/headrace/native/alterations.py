@@ -124,7 +124,7 @@ class _Names:
         self._then = tuple(map(space.get, self._names))
 
     def same(self) -> bool:
-        return binding.names_are(self._space, self._names, self._then)
+        return bool(binding.names_are(self._space, self._names, self._then))
 
 
 _Parts = tuple[list[types.FunctionType], list[Any]]
