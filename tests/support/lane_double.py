@@ -32,7 +32,9 @@ class LaneDouble:
         self._control, theirs = socket.socketpair()
         self.port = LanePort(theirs, settings(**changed))
         opened = self.port.open({"dataset": None, "collate_fn": collate_fn}, None)
-        self.port._natives = True  # this process is no lane: libraries' functions stay in their places
+        self.port._natives = (
+            True  # this process is no lane: libraries' functions stay in their places
+        )
         self.collate = opened["collate_fn"]
         self.made, self._make = 0, make
         self._sockets = [self._control, theirs]
