@@ -8,6 +8,7 @@ import resource
 import sys
 from types import ModuleType
 
+import headrace._client
 import pytest
 from headrace.native import alterations, binding
 from support.own_process import in_own_process
@@ -53,6 +54,8 @@ def test_a_look_at_whole_libraries_copies_no_pages_of_them():
     assert pages_written(whole) < counted
     for group, seen in alterations._seen.items():
         look = functools.partial(seen.same, alterations._modules_of(group))
+        if ".abi3." in headrace._client.__file__:
+            look = seen._watch.same  # the stable ABI looks at parts of functions as Python does
         assert 4 * pages_written(look) < counted, f"classes or functions of {group} are counted"
 
 
