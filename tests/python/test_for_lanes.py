@@ -41,6 +41,18 @@ def test_a_lane_that_seeds_torch_reads_no_source_files():
     assert read_by_a_fork_that_seeds() == []
 
 
+@in_own_process
+def test_a_lane_makes_no_class_for_the_c_library():
+    import ctypes
+
+    from headrace.stage import memory
+
+    memory.libc.cache_clear()
+    lanes.prepare_forks()
+    ctypes.CDLL = lambda name: pytest.fail("it is looked for in each lane")
+    memory.Buffers()
+
+
 class ByName(dict):
     """Raises where somebody goes through it."""
 

@@ -1,6 +1,9 @@
 """The deciders of num_workers=0: when a batch is made ahead, and which side makes it."""
 
-from headrace.serve.foresight import Foresight, Pace, Recapture
+import random
+import statistics
+
+from headrace.serve.foresight import Foresight, Pace, Recapture, median
 
 
 def test_after_three_failures_in_a_row_nothing_is_foreseen_for_a_while():
@@ -107,3 +110,10 @@ def test_a_data_set_that_goes_on_changing_is_captured_ever_more_seldom():
             batches += 1
         rests.append(batches)
     assert rests == [2, 8, 32, 128, 512, 512]
+
+
+def test_a_median_is_the_standard_librarys():
+    for count in range(1, 8):
+        values = [random.random() for _ in range(count)]
+        before = list(values)
+        assert median(values) == statistics.median(values) and values == before

@@ -47,6 +47,19 @@ def test_no_byte_beyond_a_slot_is_entered_and_none_twice():
         whole |= chunks
 
 
+def test_a_large_arena_takes_no_memory_that_nobody_has_written():
+    """Each lane has looked at it in its first milliseconds, page by page."""
+    fd = os.memfd_create("arena")
+    os.ftruncate(fd, 32 << 30)
+    with mmap.mmap(fd, 0) as mapped:
+        before = faults()
+        pages = Pages(mapped)
+        assert faults() - before < 8
+        pages.expect(CHUNK, 3 * CHUNK)
+        assert len(pages._entered) == 4
+    os.close(fd)
+
+
 def test_an_older_kernel_is_asked_once():
     mapped = Mapped(fails=True)
     pages = Pages(mapped)

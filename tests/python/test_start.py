@@ -33,6 +33,7 @@ def below(pid):
             for child in file.read().split():
                 yield from below(child)
 
+before = set(sys.modules)
 batches = iter(DataLoader(Rows(), 2, num_workers=2))
 next(batches)
 loaded = {}
@@ -41,7 +42,7 @@ for pid in below(os.getpid()):
         name = " ".join(file.read().split("\\0")[1:2])
         loaded[name or str(pid)] = [word for word in ("libcurl", "libmicrohttpd") if word in maps.read()]
 ours = sorted(name for name in sys.modules if name.partition(".")[0] == "headrace")
-print(json.dumps({"modules": ours, "loaded": loaded}))
+print(json.dumps({"modules": ours, "others": sorted(set(sys.modules) - before), "loaded": loaded}))
 """
 # Of native plans, of other hosts, of objects in stores, of num_workers=0, of torchvision's transforms.
 FOR_OTHERS = (
@@ -81,6 +82,11 @@ def test_a_plain_program_imports_what_it_needs(plain):
     )
     assert "serve.lane_iterator" in ours, "the program was served"
     assert len(ours) <= MOST_MODULES, "each takes 0.15 ms of every program's first batch"
+
+
+def test_of_the_standard_library_it_imports_little(plain):
+    """statistics takes as long as three modules of ours."""
+    assert "statistics" not in plain["others"]
 
 
 def test_no_process_loads_what_only_stores_and_web_pages_need(plain):

@@ -11,6 +11,7 @@
 #include "trainer_client/python/bindings/session.h"
 #include "trainer_client/python/bindings/shards.h"
 #include "trainer_client/python/bindings/stats.h"
+#include "trainer_client/python/bindings/uncounted.h"
 
 NB_MODULE(_client, module) {
   // Tensors that live until the interpreter ends are no leak.
@@ -25,4 +26,5 @@ NB_MODULE(_client, module) {
   headrace::python::AddBatches(module);
   headrace::python::AddSessions(module);
   headrace::python::AddStats(module);
+  headrace::python::AddUncounted(module);
 }

@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Literal, final
 
 from typing_extensions import Buffer
@@ -34,6 +35,21 @@ batch_metrics: tuple[str, ...]
 session_counters: tuple[str, ...]
 session_gauges: tuple[str, ...]
 most_ahead_bytes: int  # of a batch that is asked for before the one of its lane before it has come
+
+# Looks at objects that write no reference counts into them: after a fork each count is a copy of a page.
+
+def keys_are(table: object, keys: list[Any]) -> bool:
+    """Whether a dict has these very keys, in this order. False: it is of another class."""
+
+def items_are(table: dict[str, Any], items: dict[str, Any]) -> bool:
+    """Whether a dict has these very values by these names, and no others."""
+
+def names_are(table: dict[str, Any], names: tuple[str, ...], values: tuple[Any, ...]) -> bool:
+    """Whether a dict has these very values by these names."""
+
+def parts_are(functions: list[FunctionType], parts: list[tuple[Any, Any, Any]]) -> bool:
+    """Whether the functions' __code__, __defaults__ and __kwdefaults__ are these very objects. In builds for the stable
+    ABI this look counts."""
 
 @final
 class Blob:

@@ -10,12 +10,15 @@ something else (`hflip = horizontal_flip`) is no change. Wrappers of ours, of to
 library's (`torch.no_grad()`) count as what they wrap.
 
 Pure but for the looking; any thread. What was found whole is kept as identities, so that a look
-again costs some hundred microseconds and the first one some milliseconds.
+again costs some hundred microseconds and the first one some milliseconds. A look again writes no
+counts into what it looks at: the trainer shares that with its lanes (docs/adr/0113-uncounted-looks.md).
 """
 
 import builtins
 import functools
+import gc
 import io
+import itertools
 import operator
 import os
 import re
@@ -24,10 +27,10 @@ import threading
 import types
 from collections.abc import Iterable, Iterator
 from enum import EnumMeta
-from typing import Any
+from typing import Any, cast
 
 from ..process.module_table import ModuleTable
-from . import timm_text
+from . import binding, timm_text
 from .genuine import BUILTIN, OURS, is_genuine
 from .primitives import WATCHED, first_altered_primitive
 
@@ -96,30 +99,32 @@ class Watch:
         parts: Iterable[tuple[types.ModuleType, Iterable[str]]] = (),
     ) -> None:
         """`parts`: modules of which these names alone are looked at."""
-        self._classes = [(vars(cls), dict(vars(cls))) for cls in dict.fromkeys(classes)]
+        self._classes = [(_space_of(cls), dict(vars(cls))) for cls in dict.fromkeys(classes)]
         self._spaces = [_Names(vars(module)) for module in modules]
         self._spaces += [_Names(vars(module), names) for module, names in parts]
 
     def same(self) -> bool:
-        return all(now == then for now, then in self._classes) and all(
+        return all(itertools.starmap(binding.items_are, self._classes)) and all(
             names.same() for names in self._spaces
         )
+
+
+def _space_of(cls: type) -> dict[str, Any]:
+    """The namespace itself, which vars() shows through a proxy. For looking only."""
+    (space,) = gc.get_referents(vars(cls))
+    return cast(dict[str, Any], space)
 
 
 class _Names:
     """The callables of a module by name, or some of them, and what they were."""
 
     def __init__(self, space: dict[str, Any], wanted: Iterable[str] | None = None) -> None:
-        names = [name for name in wanted or space if callable(space.get(name))]
         self._space = space
-        self._get = operator.itemgetter("__name__", "__name__", *names)
-        self._then = self._get(space)
+        self._names = tuple(name for name in wanted or space if callable(space.get(name)))
+        self._then = tuple(map(space.get, self._names))
 
     def same(self) -> bool:
-        try:
-            return all(map(operator.is_, self._get(self._space), self._then))
-        except KeyError:
-            return False
+        return bool(binding.names_are(self._space, self._names, self._then))
 
 
 _Parts = tuple[list[types.FunctionType], list[Any]]
@@ -139,7 +144,7 @@ class _Seen:
     def same(self, modules: list[types.ModuleType]) -> bool:
         if len(modules) != len(self._modules) or not all(map(operator.is_, modules, self._modules)):
             return False
-        return self._watch.same() and list(map(_parts_of, self._functions)) == self._parts
+        return self._watch.same() and binding.parts_are(self._functions, self._parts)
 
 
 _seen: dict[str, _Seen] = {}
@@ -186,12 +191,11 @@ def _names_below(prefix: str) -> list[str]:
     table, names = _below.get(prefix, (ModuleTable(), []))
     kept, new = table.news()
     if not (kept and _is_fork):
-        every = list(sys.modules)
-        if _is_fork or every != _all.get(prefix):
+        if _is_fork or not binding.keys_are(sys.modules, _all.get(prefix, [])):
+            every = _all[prefix] = list(sys.modules)
             names, new = [], [one for one in every if isinstance(one, str)]
         else:
             new = []
-        _all[prefix] = every
     names = names + [one for one in new if one.startswith(prefix) or one == prefix[:-1]]
     _below[prefix] = table, names
     return names

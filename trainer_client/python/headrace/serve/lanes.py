@@ -22,7 +22,7 @@ from ..native import binding
 from ..native.intact import OF_CHAIN, first_change
 from ..process import own_imports, sockets
 from ..service import options
-from ..stage import declared_here, functions, leaf_keys, leaves, wire
+from ..stage import declared_here, functions, leaf_keys, leaves, memory, wire
 from ..stage.bad_samples import GuardingInit
 from ..stage.kept_batches import Made
 from ..stage.lane import LanePort, LaneSettings, lane_main
@@ -269,6 +269,7 @@ def preload_natives() -> bool:
 def prepare_forks() -> None:
     """Does once what each lane would do, which is a new fork at each iteration."""
     Made([], b"")  # a class whose methods are made at the first instance
+    memory.libc()
     for file in _files_on_the_stack():
         # Python looks whether a file has changed when it takes lines of it.
         if file not in linecache.cache and not file.startswith("<"):

@@ -1,6 +1,5 @@
 """What the two processes that fork others have in common (base.py, zygote.py)."""
 
-import ctypes
 import os
 import select
 import signal
@@ -10,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from . import wire
+from .memory import libc
 from .wire import numbers, receive_any, send
 
 PR_SET_PDEATHSIG = 1
@@ -17,7 +17,7 @@ PR_SET_PDEATHSIG = 1
 
 def die_with_parent() -> None:
     parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
 

@@ -8,6 +8,7 @@ Smaller ones are given back as well, as soon as two or three of them are free at
 """
 
 import ctypes
+import functools
 import os
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX = -1, -3, -4
@@ -51,7 +52,13 @@ def _tell(*options: tuple[int, int]) -> None:
     """Does what keep() does."""
     if any(name in os.environ for name in _SET_BY_USERS):
         return
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
+    mallopt = getattr(libc(), "mallopt", None)
+    if mallopt is not None:
         for option, value in options:
-            libc.mallopt(option, value)
+            mallopt(option, value)
+
+
+@functools.cache
+def libc() -> ctypes.CDLL:
+    """The C library. To find it makes a class: forks have that of their parent."""
+    return ctypes.CDLL(None)

@@ -17,15 +17,21 @@ class Pages:
 
     def __init__(self, mapped: mmap.mmap) -> None:
         self._map = mapped
-        self._entered = bytearray(len(mapped) // _CHUNK)  # by chunk
+        # By chunk, as far as a lane has come: the map of an arena is as large as an arena may become.
+        self._entered = bytearray()
+        self._may = True
 
     def expect(self, offset: int, size: int) -> None:
         """Enters the whole chunks of these bytes. The memory is reserved: nothing is made that was not there."""
         first, last = -(-offset // _CHUNK), (offset + size) // _CHUNK
-        if last <= first or self._entered.find(0, first, last) < 0:
+        if last <= first or not self._may:
+            return
+        if (more := last - len(self._entered)) > 0:
+            self._entered += bytes(more)
+        elif self._entered.find(0, first, last) < 0:
             return
         self._entered[first:last] = b"\1" * (last - first)
         try:
             self._map.madvise(_POPULATE, first * _CHUNK, (last - first) * _CHUNK)
         except OSError:
-            self._entered = bytearray(b"\1") * len(self._entered)  # an older kernel
+            self._may = False  # an older kernel
