@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from stages_cluster import MB, Cluster, clusters, grown, hit_share
@@ -22,6 +24,18 @@ def make_texts(folder: pathlib.Path) -> pathlib.Path:
         if not (folder / f"{number}.txt").exists():
             np.savetxt(folder / f"{number}.txt", points)
     return folder
+
+
+@contextlib.contextmanager
+def halves_of(photos: pathlib.Path) -> Iterator[list[pathlib.Path]]:
+    """Two folders with every other photograph."""
+    with tempfile.TemporaryDirectory(dir=photos.parent) as place:
+        halves = [pathlib.Path(place, name) for name in ("one", "other")]
+        for at, half in enumerate(halves):
+            half.mkdir()
+            for path in sorted(photos.rglob("*.jpg"))[at::2]:
+                (half / f"{path.parent.name}-{path.name}").hardlink_to(path)
+        yield halves
 
 
 def held(cluster: Cluster, name: str) -> dict:
@@ -88,7 +102,7 @@ def policies(photos: pathlib.Path, texts: pathlib.Path) -> list[tuple[str, str]]
 def tenants(photos: pathlib.Path, texts: pathlib.Path) -> list[tuple[str, str]]:
     """Bounds of tenants and of data sets by name. Two jobs of one tenant."""
     rows = []
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, halves_of(photos) as halves:
         rules = {
             "tenants": [{"name": "vision", "cache_bytes": 40e6}],
             "datasets": {"Texts": {"cache_bytes": 8e6}},
@@ -97,12 +111,12 @@ def tenants(photos: pathlib.Path, texts: pathlib.Path) -> list[tuple[str, str]]:
         path.write_text(json.dumps(rules))
         with Cluster(400 * MB, "--tenants", str(path)) as cluster:
             of_tenant = ("--tenant", "vision")
-            one = cluster.program(photos, "--persistent", run=of_tenant)
-            two = cluster.program(photos, "--persistent", "--what=MorePhotos", run=of_tenant)
+            one = cluster.program(halves[0], "--persistent", run=of_tenant)
+            two = cluster.program(halves[1], "--persistent", "--what=MorePhotos", run=of_tenant)
             bounded = cluster.program(texts, "--persistent", "--what=Texts")
-            for _ in range(6):
+            for _ in range(12):
                 for program in (one, two, bounded):
-                    program.begin(1, 0.01)
+                    program.begin(1, 0.03)
                 for program in (one, two, bounded):
                     program.wait()
             cluster.settled()
@@ -219,12 +233,7 @@ def held_text(cluster: Cluster) -> str:
 def speeds(photos: pathlib.Path) -> list[tuple[str, str]]:
     """Two programs with half of the photographs each and a cache for one: the one that goes faster has more."""
     rows = []
-    with tempfile.TemporaryDirectory(dir=photos.parent) as place:
-        halves = [pathlib.Path(place, name) for name in ("one", "other")]
-        for at, half in enumerate(halves):
-            half.mkdir()
-            for path in sorted(photos.rglob("*.jpg"))[at::2]:
-                (half / f"{path.parent.name}-{path.name}").hardlink_to(path)
+    with halves_of(photos) as halves:
         with Cluster(75 * MB, "--policy", "utilization") as cluster:
             one = cluster.program(halves[0], "--persistent")
             two = cluster.program(halves[1], "--persistent", "--what=MorePhotos")
