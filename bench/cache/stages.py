@@ -12,6 +12,7 @@ import time
 
 import stages_rooms
 import stages_shares
+import stages_words
 from stages_cluster import HERE
 
 sys.path.insert(0, str(HERE.parent / "e2e"))
@@ -53,7 +54,7 @@ def main() -> None:
         "The cache with Python stages",
         rows,
         {"photos": photos, "parts": {name: found[name] for name in PARTS if name in found}},
-        "One run of each row. Texts are 96 files of 16,000 numbers for `np.loadtxt`.",
+        stages_words.NOTE,
     )
 
 

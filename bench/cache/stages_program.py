@@ -18,17 +18,20 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 
-def features(path: str) -> np.ndarray:
-    """The deterministic beginning of many programs: decode, letterbox, and the energy in bands of frequency."""
-    with Image.open(path) as picture:
-        small = np.asarray(picture.convert("L").resize((256, 256)), np.float32)
-    bands = [np.abs(np.fft.fft2(np.roll(small, shift, 1))) for shift in range(8)]
+def energies(grey: np.ndarray) -> np.ndarray:
+    """The energy in bands of frequency: a function that Headrace may find."""
+    bands = [np.abs(np.fft.fft2(np.roll(grey, shift, 1))) for shift in range(8)]
     return np.log1p(np.mean(bands, 0)).astype(np.float32)
+
+
+def letterboxed(path: str) -> np.ndarray:
+    with Image.open(path) as picture:
+        return np.asarray(picture.convert("L").resize((256, 256)), np.float32)
 
 
 @headrace.cached
 def declared(path: str) -> np.ndarray:
-    return features(path)
+    return energies(letterboxed(path))
 
 
 class Files(Dataset):
@@ -61,7 +64,9 @@ class Texts(Files):
 
 class Found(Files):
     def __getitem__(self, index: int) -> torch.Tensor:
-        return torch.from_numpy(features(self.paths[index]) + np.float32(np.random.rand()))
+        return torch.from_numpy(
+            energies(letterboxed(self.paths[index])) + np.float32(np.random.rand())
+        )
 
 
 class Declared(Files):
