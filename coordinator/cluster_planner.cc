@@ -17,6 +17,7 @@
 #include "coordinator/divide_source.h"
 #include "coordinator/divide_tiers.h"
 #include "coordinator/host_keys.h"
+#include "coordinator/leaf_caches.h"
 #include "coordinator/link_shares.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
@@ -198,7 +199,12 @@ class ClusterPlanner {
         }
         continue;
       }
-      if (dataset[i] < 0) continue;
+      if (dataset[i] < 0) {
+        for (auto& [id, grant] : plan.jobs[i].grants) {
+          grant.data_set = LeafAccountOf(view_.state, *job, HeldOn(plan.jobs[i].job, id).data_set);
+        }
+        continue;
+      }
       const auto d = static_cast<std::size_t>(dataset[i]);
       // Workers keep leaves for themselves.
       if (job->spec.cache_bytes > 0 && !view_.entry_sizes[d].of_leaves()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "coordinator/leaf_caches.h"
 #include "coordinator/steady.h"
 
 namespace headrace::coordinator {
@@ -208,6 +209,8 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
       const bool encoded = user.name == 0 ? held.cache_encoded : user.encoded;
       if (user.name == 0) {
         KeepAccount(held, grant);
+        const std::uint64_t of_leaves = LeafAccountOf(state, *user.job, held.data_set);
+        if (of_leaves != 0) grant.data_set = of_leaves;
       } else {
         grant.cache_encoded = encoded;
         grant.cache_nodes = user.nodes;

@@ -52,6 +52,14 @@ const KnownDataset* LeavesOf(const State& state, JobId job) {
   return state.datasets().Find(LeafNumberOf(state, job));
 }
 
+std::uint64_t LeafAccountOf(const State& state, const Job& job, std::uint64_t held) {
+  if (held == 0 || job.sessions.empty() || job.has_dataset()) return 0;
+  // What is pinned of it stays, as long as the job does.
+  const KnownDataset* native = state.datasets().Find(state.datasets().LargestOf(job.datasets));
+  if (native != nullptr && native->pinned && !native->leaves) return 0;
+  return HashBytes(AsBytes("leaves of a job"), static_cast<std::uint64_t>(job.spec.job.value));
+}
+
 bool LooksIntoCache(const Worker& worker, const Job& job) {
   if (job.sessions.empty()) return false;
   const auto usage = std::ranges::find(worker.last.usage, job.spec.job, &wire::JobUsage::job);

@@ -23,6 +23,12 @@ namespace headrace::coordinator {
 // The same data set; nullptr: their entries are those of a native data set, or of none.
 [[nodiscard]] const KnownDataset* LeavesOf(const State& state, JobId job);
 
+// Of a job that reads no native data set any more while a stage of it is open: the account of what its lanes keep, for
+// workers. It is another one than that of the data set. So what is cached of that stays as what ended jobs have left,
+// and takes no room of the stage's quota. Jobs of one program have accounts of their own. 0: it stays where it is.
+// `held`: the account that holds.
+[[nodiscard]] std::uint64_t LeafAccountOf(const State& state, const Job& job, std::uint64_t held);
+
 // Whether something of the job looks into the worker's cache, or may be about to: a new job has room before its
 // first lookup.
 [[nodiscard]] bool LooksIntoCache(const Worker& worker, const Job& job);

@@ -104,6 +104,36 @@ TEST_F(LeafOrdersTest, AJobThatAlsoReadsANativeDataSetKeepsInThat) {
   EXPECT_EQ(LeavesOf(cluster_.state, job)->name, "Photos");
 }
 
+// What is cached of the data set is then as what ended jobs have left: it makes room for leaves, and comes back with its
+// next loader if nobody needed it. In one account with the leaves it would stay, and they would have no room.
+TEST_F(LeafOrdersTest, ADataSetWhoseLoaderHasClosedTakesNothingOfTheStagesQuota) {
+  const WorkerId worker = Worker("worker-token-a");
+  const JobId job = Reads("native");
+  OpenStage(job, "Photos", SessionId(job.value + 500));
+  Keeps(worker, job, 900 * kMb);
+  const auto account = [&] { return cluster_.state.FindJob(job)->grants.at(worker).data_set; };
+  Period();
+  const std::uint64_t native = account();
+  ASSERT_NE(native, 0U);
+  cluster_.Send(wire::CloseSession{.job = job, .session = SessionId(job.value + 100)});
+  Period();
+  const std::uint64_t own = account();
+  EXPECT_NE(own, 0U);
+  EXPECT_NE(own, native);
+  const JobId other = Runs("train.py", "Others");
+  Period();
+  EXPECT_EQ(account(), own) << "until it reads another data set";
+  EXPECT_NE(cluster_.state.FindJob(other)->grants.at(worker).data_set, own);
+  OpenAgain(job, "native", 1000);
+  Period();
+  EXPECT_EQ(account(), native);
+  // What is pinned stays, as long as the job does.
+  ASSERT_TRUE(Order(Action::kPin, "native").status.ok());
+  cluster_.Send(wire::CloseSession{.job = job, .session = SessionId(job.value + 100)});
+  Period();
+  EXPECT_EQ(account(), native);
+}
+
 TEST_F(LeafOrdersTest, ADropIsOfAllItsJobsAndSaysWhatThereIs) {
   const WorkerId worker = Worker("worker-token-a");
   const JobId ended = Runs("train.py", "Photos");

@@ -1,9 +1,12 @@
 #include "coordinator/spare_cache.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "coordinator/dataset_view.h"
@@ -17,49 +20,66 @@ const Tenant& TenantNamed(std::span<const Tenant> tenants, std::string_view name
   return found == tenants.end() ? tenants.front() : *found;
 }
 
-// What is left of the bounds that the operator has set for what programs keep, by name. All jobs of a program have one.
-class LeafBounds {
+// What is left of a bound that several jobs have together, on all workers.
+struct Common {
+  double bytes = 0;
+  int wanting = 0;  // jobs that take more, each once a worker
+  [[nodiscard]] double part() const { return bytes / std::max(1, wanting); }
+};
+
+// The bounds of tenants, and those that the operator has set for what programs keep, by name. Each has equal parts for
+// all that want more, so that nobody has what the others of his tenant have none of.
+class CommonBounds {
  public:
-  LeafBounds(const State& state, const std::map<std::string, double>& bounds, const KeptBytes& kept)
-      : state_(state), bounds_(bounds), kept_(kept) {}
+  CommonBounds(const State& state, std::span<const Tenant> tenants,
+               const std::map<std::string, double>& names, const KeptBytes& kept)
+      : state_(state), tenants_(tenants), names_(names), kept_(kept) {
+    for (const Tenant& tenant : tenants) of_tenant_[&tenant].bytes = tenant.quota.cache_bytes;
+  }
 
   // Notes a job's grant on a worker, and whether it takes more.
-  void Note(JobId job, double taken, bool wants) {
-    if (bounds_.empty()) return;
-    const std::uint64_t number = LeafNumberOf(state_, job);
-    const KnownDataset* leaves = state_.datasets().Find(number);
-    if (leaves == nullptr || !bounds_.contains(leaves->name)) return;
-    of_job_[job] = leaves;
-    const double all = bounds_.at(leaves->name) - kept_.Of(number);
-    Left& left = left_.try_emplace(leaves, Left{all}).first->second;
-    left.bytes -= taken;
-    left.wanting += wants ? 1 : 0;
+  void Note(const Job& job, double taken, bool wants) {
+    for (Common* common : Of(job)) {
+      common->bytes -= taken;
+      common->wanting += wants ? 1 : 0;
+    }
   }
-  // Bytes that the job may have on one more worker: an equal part of what is left.
-  [[nodiscard]] double Of(JobId job) const {
-    const auto leaves = of_job_.find(job);
-    if (leaves == of_job_.end()) return kUnlimited;
-    const Left& left = left_.at(leaves->second);
-    return left.bytes / std::max(1, left.wanting);
+  // Bytes that the job may have on one more worker.
+  [[nodiscard]] double PartOf(const Job& job) {
+    double part = kUnlimited;
+    for (const Common* common : Of(job)) part = std::min(part, common->part());
+    return part;
   }
-  void Take(JobId job, double bytes) {
-    const auto leaves = of_job_.find(job);
-    if (leaves == of_job_.end()) return;
-    Left& left = left_.at(leaves->second);
-    left.bytes -= bytes;
-    --left.wanting;
+  void Take(const Job& job, double bytes) {
+    for (Common* common : Of(job)) {
+      common->bytes -= bytes;
+      --common->wanting;
+    }
   }
 
  private:
-  struct Left {
-    double bytes = 0;
-    int wanting = 0;  // jobs, each once a worker
-  };
+  std::vector<Common*> Of(const Job& job) {
+    std::vector<Common*> all{&of_tenant_.at(&TenantNamed(tenants_, job.spec.tenant))};
+    if (names_.empty()) return all;
+    const std::uint64_t number = LeafNumberOf(state_, job.spec.job);
+    const KnownDataset* leaves = state_.datasets().Find(number);
+    if (leaves == nullptr || !names_.contains(leaves->name)) return all;
+    const double bytes = names_.at(leaves->name) - kept_.Of(number);
+    all.push_back(&of_leaves_.try_emplace(leaves, Common{bytes}).first->second);
+    return all;
+  }
+
   const State& state_;
-  const std::map<std::string, double>& bounds_;
+  const std::span<const Tenant> tenants_;
+  const std::map<std::string, double>& names_;
   const KeptBytes& kept_;
-  std::map<JobId, const KnownDataset*> of_job_;
-  std::map<const KnownDataset*, Left> left_;
+  std::map<const Tenant*, Common> of_tenant_;
+  std::map<const KnownDataset*, Common> of_leaves_;
+};
+
+struct Wanting {
+  wire::JobGrant* grant;
+  const Job* job;
 };
 
 }  // namespace
@@ -68,10 +88,8 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants,
                       const std::map<std::string, double>& bounds, const KeptBytes& kept,
                       ClusterPlan& plan) {
   std::map<WorkerId, double> left;
-  std::map<const Tenant*, double> tenant_left;
-  std::map<WorkerId, std::vector<std::pair<wire::JobGrant*, const Job*>>> wanting;
-  LeafBounds of_leaves(state, bounds, kept);
-  for (const Tenant& tenant : tenants) tenant_left[&tenant] = tenant.quota.cache_bytes;
+  std::map<WorkerId, std::vector<Wanting>> wanting;
+  CommonBounds common(state, tenants, bounds, kept);
   for (JobPlan& each : plan.jobs) {
     const Job* const job = state.FindJob(each.job);
     for (auto& [id, grant] : each.grants) {
@@ -80,31 +98,33 @@ void GrantSpareCaches(const State& state, std::span<const Tenant> tenants,
       if (is_new) at->second = static_cast<double>(worker.info.cache_bytes) - kept.On(id);
       const auto taken = static_cast<double>(grant.cache_bytes);
       at->second -= taken;
-      tenant_left[&TenantNamed(tenants, job->spec.tenant)] -= taken;
       const bool wants = CachedSession({&job, 1}) == nullptr && LooksIntoCache(worker, *job);
-      of_leaves.Note(each.job, taken, wants);
-      if (wants) wanting[id].emplace_back(&grant, job);
+      common.Note(*job, taken, wants);
+      if (wants) wanting[id].push_back({&grant, job});
     }
   }
-  for (auto& [id, jobs] : wanting) {
+  // Those with the least room first, so that common bounds go to the others.
+  std::vector<std::pair<double, WorkerId>> workers;
+  for (const auto& [id, jobs] : wanting) {
+    workers.emplace_back(std::max(0.0, left[id]) / static_cast<double>(jobs.size()), id);
+  }
+  std::ranges::sort(workers);
+  for (const auto& [each, id] : workers) {
+    std::vector<Wanting>& jobs = wanting[id];
     double rest = std::max(0.0, left[id]);
+    // Beside what is planned for it.
+    const auto most_of = [&](const Wanting& one) {
+      const double own = static_cast<double>(one.job->spec.cache_bytes) -
+                         static_cast<double>(one.grant->cache_bytes);
+      return std::max(0.0, std::min(own, common.PartOf(*one.job)));
+    };
     // Those with the least bounds first, so that the others have what they leave.
-    std::ranges::stable_sort(jobs, {}, [&](const auto& one) {
-      return std::min(static_cast<double>(one.second->spec.cache_bytes),
-                      of_leaves.Of(one.second->spec.job));
-    });
+    std::ranges::stable_sort(jobs, {}, most_of);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const auto& [grant, job] = jobs[i];
-      double& own = tenant_left[&TenantNamed(tenants, job->spec.tenant)];
-      // Beside what is planned for it.
-      const double most =
-          static_cast<double>(job->spec.cache_bytes) - static_cast<double>(grant->cache_bytes);
-      const double part = std::max(0.0, std::min({rest / static_cast<double>(jobs.size() - i), own,
-                                                  most, of_leaves.Of(job->spec.job)}));
-      grant->cache_bytes += static_cast<std::uint64_t>(part);
+      const double part = std::min(rest / static_cast<double>(jobs.size() - i), most_of(jobs[i]));
+      jobs[i].grant->cache_bytes += static_cast<std::uint64_t>(part);
       rest -= part;
-      own -= part;
-      of_leaves.Take(job->spec.job, part);
+      common.Take(*jobs[i].job, part);
     }
   }
 }

@@ -75,5 +75,30 @@ TEST_F(SpareCacheTest, ATenantHasNoMoreThanItsQuota) {
   EXPECT_EQ(Granted(job, worker) + Granted(job, second), 300'000U);
 }
 
+TEST_F(SpareCacheTest, JobsOfATenantHaveEqualPartsOfItsQuota) {
+  const WorkerId worker = Worker(1, "pool", 1'000'000);
+  rules_.tenants.push_back({.name = "few"});
+  rules_.tenants.back().quota.cache_bytes = 300'000;
+  const JobId one = JobOf(wire::kNoCacheBound, 0, "few"),
+              two = JobOf(wire::kNoCacheBound, 0, "few"), small = JobOf(30'000, 0, "few"),
+              free = JobOf(wire::kNoCacheBound);
+  Report(worker, {Looked(one), Looked(two), Looked(small), Looked(free)});
+  EXPECT_EQ(Granted(small, worker), 30'000U) << "its own bound";
+  EXPECT_EQ(Granted(one, worker), 135'000U);
+  EXPECT_EQ(Granted(two, worker), 135'000U);
+  EXPECT_EQ(Granted(free, worker), 700'000U) << "what the others may not take";
+}
+
+// A worker without room does not keep a part of the quota that another one has room for.
+TEST_F(SpareCacheTest, WhatAFullWorkerCanNotTakeOfAQuotaIsAnothersToGive) {
+  const WorkerId large = Worker(1, "pool", 1'000'000), little = Worker(1, "pool", 10'000);
+  rules_.tenants.push_back({.name = "few"});
+  rules_.tenants.back().quota.cache_bytes = 300'000;
+  const JobId job = JobOf(wire::kNoCacheBound, 0, "few");
+  for (const WorkerId id : {large, little}) Report(id, {Looked(job)});
+  EXPECT_EQ(Granted(job, little), 10'000U);
+  EXPECT_EQ(Granted(job, large), 290'000U);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator

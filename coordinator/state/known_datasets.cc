@@ -105,6 +105,22 @@ std::uint64_t KnownDatasets::LargestOf(const std::set<std::uint64_t>& datasets) 
   return largest;
 }
 
+std::vector<std::uint64_t> KnownDatasets::SurplusOf(const std::set<std::uint64_t>& datasets,
+                                                    const std::set<std::uint64_t>& open) const {
+  if (datasets.size() <= kMostOfJob) return {};
+  std::vector<std::pair<std::int64_t, std::uint64_t>> closed;
+  for (const std::uint64_t each : datasets) {
+    const KnownDataset* known = Find(each);
+    if (open.contains(each) || (known != nullptr && known->leaves)) continue;
+    closed.emplace_back(known == nullptr ? -1 : known->rows, ~each);  // LargestOf takes the first
+  }
+  std::ranges::sort(closed);
+  closed.resize(std::min(closed.size(), datasets.size() - kMostOfJob));
+  std::vector<std::uint64_t> surplus;
+  for (const auto& [rows, number] : closed) surplus.push_back(~number);
+  return surplus;
+}
+
 std::uint64_t KnownDatasets::NextDrop(std::int64_t wall_ms) const {
   return std::max(last_drop_ + 1, static_cast<std::uint64_t>(std::max<std::int64_t>(wall_ms, 1)));
 }

@@ -44,6 +44,7 @@ class KnownDatasets {
   static constexpr std::size_t kMost = 256;        // data sets
   static constexpr std::size_t kMostEnded = 4096;  // jobs that have ended
   static constexpr std::size_t kMostPinned = 64;
+  static constexpr std::size_t kMostOfJob = 16;  // and those of its open loaders
   static constexpr std::size_t kMostDrops = 16;  // the oldest are given up
 
   // A job begins to read the data set.
@@ -72,6 +73,11 @@ class KnownDatasets {
   [[nodiscard]] const std::vector<PendingDrop>& drops() const { return drops_; }
   // The one of most rows; 0: none is known.
   [[nodiscard]] std::uint64_t LargestOf(const std::set<std::uint64_t>& datasets) const;
+  // Which data sets of a job are forgotten, beyond kMostOfJob: the smallest that no loader of it reads now. Its leaves
+  // stay, and so does the largest that can. What stays does not depend on the order in which loaders were opened: so a
+  // snapshot, which knows no order, makes the same.
+  [[nodiscard]] std::vector<std::uint64_t> SurplusOf(const std::set<std::uint64_t>& datasets,
+                                                     const std::set<std::uint64_t>& open) const;
   // Of a new drop; grows also when the wall clock does not.
   [[nodiscard]] std::uint64_t NextDrop(std::int64_t wall_ms) const;
   [[nodiscard]] bool any_pinned() const { return pinned_ > 0; }

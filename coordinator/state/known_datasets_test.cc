@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "coordinator/state/state_test_util.h"
 
 namespace headrace::coordinator {
@@ -153,6 +158,59 @@ TEST(KnownDatasets, LeavesOfAJobAreOneDataSetNamedForItsFirstLoader) {
   ExpectSameState(again, state);
   ApplyAll(again, {RemoveJob{JobId(1)}});
   EXPECT_EQ(again.datasets().EndedOf(9), std::vector{JobId(1)});
+}
+
+// A program that makes a loader for each part of its data. What a job is taken to read must not depend on whether its
+// coordinator has begun anew meanwhile.
+TEST(KnownDatasets, AJobOfManyDataSetsIsTheSameAfterAnySnapshot) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    State state;
+    ApplyAll(state, {AddJob{.job = JobId(1), .consumer = ConsumerId(1), .token = "token-1"}});
+    std::vector<SessionId> open;
+    for (std::int64_t step = 1; step <= 60; ++step) {
+      if (open.size() > random() % 30) {
+        const std::size_t at = random() % open.size();
+        ApplyAll(state, {RemoveSession{JobId(1), open[at]}});
+        open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
+      } else {
+        AddSession add{.job = JobId(1), .session = SessionId(step)};
+        const std::uint64_t dataset = 100 + random() % 40;
+        add.plan_name = "part " + std::to_string(dataset);
+        (dataset == 120 ? add.leaves : add.dataset) = dataset;
+        add.rows = dataset == 120 ? 0 : static_cast<std::int64_t>(dataset % 7);
+        ApplyAll(state, {add});
+        open.push_back(add.session);
+      }
+      State again;
+      ApplyAll(again, state.Snapshot());
+      ASSERT_EQ(again.FindJob(JobId(1))->datasets, state.FindJob(JobId(1))->datasets) << step;
+      ExpectSameState(again, state);
+    }
+  }
+}
+
+TEST(KnownDatasets, ManyDataSetsOfAJobTakeNeitherTheLargestNorItsLeaves) {
+  const auto loader = [](std::int64_t id, std::int64_t rows) {
+    return AddSession{.job = JobId(1),
+                      .session = SessionId(id),
+                      .dataset = static_cast<std::uint64_t>(100 + id),
+                      .rows = rows};
+  };
+  State state;
+  ApplyAll(state, {AddJob{.job = JobId(1), .consumer = ConsumerId(1), .token = "token-1"}});
+  const auto opened_and_closed = [&](const AddSession& add) {
+    ApplyAll(state, {add, RemoveSession{JobId(1), add.session}});
+  };
+  for (std::int64_t id = 1; id <= 20; ++id) opened_and_closed(loader(id, id));
+  opened_and_closed(AddSession{.job = JobId(1), .session = SessionId(30), .leaves = 9});
+  opened_and_closed(loader(40, 1000));
+  for (std::int64_t id = 50; id < 70; ++id) opened_and_closed(loader(id, 5));
+  const std::set<std::uint64_t>& datasets = state.FindJob(JobId(1))->datasets;
+  EXPECT_EQ(datasets.size(), KnownDatasets::kMostOfJob);
+  EXPECT_EQ(state.datasets().LargestOf(datasets), 140U);
+  EXPECT_TRUE(datasets.contains(9)) << "the next stage would have a name of its own";
 }
 
 TEST(KnownDatasets, WarmEndsWithTheLastJobThatReadsIt) {

@@ -12,9 +12,6 @@
 namespace headrace::coordinator {
 namespace {
 
-// Data sets of one job that are remembered after its end.
-constexpr std::size_t kMostDatasetsOfJob = 16;
-
 Status Contradiction(std::string what) { return DataLoss("state update refused: " + what); }
 
 std::string Text(JobId job) { return "job " + std::to_string(job.value); }
@@ -52,6 +49,14 @@ CostReport CostOf(const wire::JobUsage& now, const wire::JobUsage& before, const
   report.hit_worth = terms.miss_cost > 0 ? std::clamp(terms.hit_cost / terms.miss_cost, 0.0, 1.0)
                                          : JobMeter::kHitGuess;
   return report;
+}
+
+// Forgets what no loader of the job reads now, beyond what is remembered of a job.
+void BoundDatasets(const KnownDatasets& datasets, Job& job) {
+  if (job.datasets.size() <= KnownDatasets::kMostOfJob) return;
+  std::set<std::uint64_t> open;
+  for (const auto& [id, session] : job.sessions) open.insert({session.dataset, session.leaves});
+  for (const std::uint64_t each : datasets.SurplusOf(job.datasets, open)) job.datasets.erase(each);
 }
 
 }  // namespace
@@ -149,15 +154,15 @@ Status State::On(const AddSession& update) {
   if (update.dataset == 0) {
     // Named for the first loader of the job.
     if (update.leaves == 0) return Status::Ok();
-    const bool is_new =
-        job->datasets.size() < kMostDatasetsOfJob && job->datasets.insert(update.leaves).second;
+    const bool is_new = job->datasets.insert(update.leaves).second;
     if (is_new || datasets_.Find(update.leaves) == nullptr) {
       datasets_.Begin(update.leaves, update.plan_name, job->spec.tenant, 0, update.job, true);
     }
-    return Status::Ok();
+  } else {
+    job->datasets.insert(update.dataset);
+    datasets_.Begin(update.dataset, update.plan_name, job->spec.tenant, update.rows, update.job);
   }
-  if (job->datasets.size() < kMostDatasetsOfJob) job->datasets.insert(update.dataset);
-  datasets_.Begin(update.dataset, update.plan_name, job->spec.tenant, update.rows, update.job);
+  BoundDatasets(datasets_, *job);
   return Status::Ok();
 }
 
@@ -168,6 +173,7 @@ Status State::On(const RemoveSession& update) {
                          std::to_string(update.session.value));
   }
   std::erase_if(job->loads, [&](const auto& load) { return load.session == update.session; });
+  BoundDatasets(datasets_, *job);
   return Status::Ok();
 }
 
@@ -316,8 +322,9 @@ Status State::On(const RememberDataset& update) {
     Job* job = Find(jobs_, id);
     if (job == nullptr) {
       datasets_.End(update.dataset, id);
-    } else if (job->datasets.size() < kMostDatasetsOfJob) {
+    } else {
       job->datasets.insert(update.dataset);
+      BoundDatasets(datasets_, *job);
     }
   }
   return Status::Ok();

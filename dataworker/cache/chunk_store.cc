@@ -297,7 +297,16 @@ std::uint64_t ChunkStore::RoomFor(JobId job_id) const {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
   if (job == jobs_.end() || job->second.sessions == 0) return 0;
-  return std::min(budget_->free(), job->second.account->free());
+  const std::shared_ptr<QuotaAccount>& account = job->second.account;
+  // What FindFor would have go: what nobody uses, of data sets without a job, and of its own one.
+  std::uint64_t of_others = 0, of_own = 0;
+  for (const auto& chunk : chunks_) {
+    const bool own = chunk->account_ == account;
+    if (!own && chunk->account_->attached > 0) continue;
+    if (chunk->filling_ > 0 || Held(*chunk)) continue;
+    (own ? of_own : of_others) += BytesOf(*chunk);
+  }
+  return std::min(budget_->free() + of_others, account->free()) + of_own;
 }
 
 bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {

@@ -60,7 +60,7 @@ class ChunkStore {
   std::shared_ptr<Chunk> AdoptFor(JobId job, const std::shared_ptr<ChunkBody>& body,
                                   std::size_t size, std::span<const SealedEntry> entries,
                                   Evicted* evicted);
-  // Bytes that AdoptFor may take, without eviction.
+  // Bytes that AdoptFor may take, now or after eviction.
   [[nodiscard]] std::uint64_t RoomFor(JobId job) const;
   // Whether Allocate could succeed, now or after eviction.
   [[nodiscard]] bool HasRoom(JobId job, std::size_t bytes) const;

@@ -84,6 +84,41 @@ TEST_P(TakenOverContract, WhatIsTakenOverKeepsTheBudget) {
   }
 }
 
+// In a pool that runs for long a cache is full of what ended jobs have left. Who asks for room first must be told of that
+// room, as who just adds finds it.
+TEST_P(TakenOverContract, WhatEndedJobsHaveLeftIsRoom) {
+  auto cache = Make(4 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  std::uint64_t inode = 0;
+  const auto fill = [&](JobId job) {
+    std::size_t taken = 0;
+    for (int i = 0; i < 100; ++i, inode += 4) {
+      if (cache->RoomToTakeOver(job) < 150'000) break;
+      const SealedSamples some = Sealed({inode, inode + 1, inode + 2, inode + 3}, 30'000);
+      taken += cache->TakeOver(job, some.memory, some.entries).entries;
+    }
+    return taken;
+  };
+  const std::size_t all = fill(kJob);
+  if (all == 0) return;  // the tier takes none
+  EXPECT_GT(all, 90U);
+  cache->AddJob(kOther, kNoQuota);
+  EXPECT_EQ(fill(kOther), 0U) << "what a running job has is no room";
+  cache->RemoveJob(kJob);
+  EXPECT_GE(fill(kOther), all);
+  EXPECT_EQ(fill(kOther), 0U) << "nor is its own";
+  cache->RemoveJob(kOther);
+  cache->SetKept({kOther});
+  cache->AddJob(kJob, kNoQuota);
+  EXPECT_EQ(fill(kJob), 0U) << "nor what a pin keeps";
+  cache->SetKept({});
+  if (cache->files() != nullptr) return;  // whose files are larger than such a quota
+  cache->SetQuota(kJob, 1 << 20);
+  const std::size_t part = fill(kJob);
+  EXPECT_GT(part, 20U);
+  EXPECT_LT(part, 40U) << "within its quota";
+}
+
 std::vector<std::string> TiersOfTheRegistry() {
   std::vector<std::string> names;
   for (const CacheTierDescriptor* tier : BuiltinCacheTiers().All()) names.push_back(tier->name);

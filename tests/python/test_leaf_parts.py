@@ -177,6 +177,25 @@ def test_a_long_epoch_tells_of_its_lookups_every_few_seconds():
     assert worker.asked == asked + 1, "there is nothing to tell"
 
 
+def test_what_the_worker_has_given_up_is_kept_again_in_the_next_iteration():
+    """By the same process, too (persistent_workers=True): a quota that shrinks may grow again."""
+    worker = LeafWorker()
+    lane, key = worker.lane(), key_of(Content(1, 2, 3, 4, 5), form_of("what was made"))
+
+    def made():
+        return lane.find(key) is None and lane.offer(key, 0, 10**12, (b"pixels",), 1.0)
+
+    assert made() and made(), "a second view of it"
+    lane.begin(again=True)
+    assert not made() and worker.entries == 1
+    worker.segments.clear()
+    lane.begin(again=True)
+    assert made()
+    lane.begin(again=True)
+    assert not made() and worker.entries == 1
+    leaves.here = None
+
+
 def test_forks_have_the_libraries_files_and_ask_for_their_own_environment():
     build = leaf_keys.build_of("numpy")
     misses = leaf_keys.files_of.cache_info().misses

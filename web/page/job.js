@@ -166,11 +166,13 @@ export class JobView {
     this.sessions.update(
       job.sessions.map((each, at) => {
         const made = each.hit_samples + each.miss_samples;
+        // Stages look for leaves, several for a sample or none: the data set's row has their hits.
+        const looked = each.decoded_hits + each.encoded_hits + each.misses > 0;
         return [
           `${at + 1}`,
           count(each.batches),
           count(each.samples),
-          made ? share(each.hit_samples / made) : "–",
+          made && looked ? share(each.hit_samples / made) : "–",
           duration(each.stall_seconds),
           duration(each.step_seconds),
           `${count(each.ready_batches)} of ${count(each.window_batches)}`,

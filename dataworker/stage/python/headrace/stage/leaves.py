@@ -79,6 +79,8 @@ class Leaves:
                 self._first, self._batch = False, 0
                 self.iteration += 1
                 self._hand_over()
+                # What the worker has taken is in its next index, and what it has given up may have room again.
+                self._offered.clear()
             self._batch += 1
             door = self._door_now()
             if door is None:
