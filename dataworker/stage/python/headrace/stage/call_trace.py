@@ -5,9 +5,11 @@ Python's profile hook tells of each. It does not tell of calls between functions
 objects that are called: the walk of the code refuses what it names of these (proven_content.py).
 """
 
+import functools
 import os
 import sys
 import types
+from collections import namedtuple
 from typing import Any
 
 from ..process.modules import namespace
@@ -82,8 +84,28 @@ class CallTrace:
             module = space.get("__name__")
             if type(module) is not str:
                 self.problem = f"it runs {code.co_name}, of no module"
+            elif module.startswith(_NAMED_TUPLE) and _makes_named_tuple(code, space):
+                pass
             elif why := known_calls.refuses_library_code(module, code.co_name):
                 self.problem = f"it calls what is not known: {why}"
+
+
+_NAMED_TUPLE = "namedtuple_"  # what the modules of their constructors are called
+
+
+def _makes_named_tuple(code: types.CodeType, space: dict[str, Any]) -> bool:
+    """Whether it is the __new__ that collections.namedtuple makes, as of what PIL knows of a file's tiles."""
+    globals_are = len(space) == 3 and space.get("__builtins__") == {}
+    return globals_are and space.get("_tuple_new") is tuple.__new__ and _is_new(code)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_new(code: types.CodeType) -> bool:
+    try:
+        made = namedtuple("made", code.co_varnames[1 : code.co_argcount])  # noqa: PYI024 - to compare
+    except (TypeError, ValueError):
+        return False
+    return code == getattr(made.__new__, "__code__", None)
 
 
 def _has_warned(code: types.CodeType, space: dict[str, Any]) -> bool:
