@@ -32,11 +32,13 @@ _LATEST = 4  # iterations
 class Board:
     def __init__(self) -> None:
         counted = _FUNCTIONS * _ROW + _FUNCTIONS * _LANES * _COUNTS * 8
-        self._memory = mmap.mmap(-1, counted + _FOUND * _NAMES * 8)
+        named = counted + _FOUND * _NAMES * 8
+        self._memory = mmap.mmap(-1, named + _LANES * 16)
         size = _FUNCTIONS * _LANES * _COUNTS
         counts: Any = np.frombuffer(self._memory, np.int64, size, offset=_FUNCTIONS * _ROW)
         self._counts = counts.reshape(_FUNCTIONS, _LANES, _COUNTS)
-        self._names = memoryview(self._memory)[counted:].cast("Q")
+        self._names = memoryview(self._memory)[counted:named].cast("Q")
+        self._budgets = memoryview(self._memory)[named:].cast("q")
         self.lane = 0
         self.made_again: dict[int, int] = {}  # by function, batches; the trainer's alone
 
@@ -122,6 +124,11 @@ class Board:
     def why(self, number: int) -> str:
         size, text = _WORD.unpack_from(self._memory, number * _ROW + 2)
         return str(text[:size], "utf-8", "replace")
+
+    def budget(self) -> memoryview:
+        """What cached_rules.Budget keeps of lanes of this number."""
+        at = 2 * (self.lane % _LANES)
+        return self._budgets[at : at + 2]
 
     def add(self, number: int, what: int, count: int) -> None:
         self._counts[number, self.lane % _LANES, what] += count

@@ -178,6 +178,8 @@ class FoundCall(CachedCall):
         self._watched.is_proven = count(self._number, SAVED_NS) > 0
         if self._iteration > 0:
             self._known.append(count(self._number, NAMED))
+        if not kept.is_first and found_rules.is_presumed(self.raw.__name__, self._known):
+            self._comes_again = True
         if not self._comes_again and found_rules.is_late(self._known):
             self._give_up("it is not called again with the same")
 

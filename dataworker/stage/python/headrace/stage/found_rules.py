@@ -16,6 +16,7 @@ _LOOKS_OF_PROVEN = 32
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
 _UNFIT = 8  # in a row
 MOST_CHANGES = 4
+_BY_KEY = ("__getitem__", "__getitems__")
 # Values that are looked at before lanes are forked, of a function that nobody knows to be worth it: 6 ms.
 MOST_UNTRIED = 2_000
 _CHECKPOINT_SECONDS = 0.02  # of CPU, in each iteration
@@ -26,6 +27,17 @@ def is_too_short(seconds: float) -> str:
     if seconds >= LEAST_SECONDS:
         return ""
     return f"it takes {seconds * 1e6:.0f} µs, and to find a result takes about {LEAST_SECONDS / 3 * 1e6:.0f} µs"
+
+
+def may_be_long(seconds: float | None) -> bool:
+    """Whether functions are looked for within items that take `seconds` each; None: nobody knows."""
+    return seconds is None or seconds >= LEAST_SECONDS
+
+
+def is_presumed(name: str, known: list[int]) -> bool:
+    """Whether calls of a function of this name are taken to come again, in an iteration that is not the first: a loader
+    asks for the same keys. That is so until there are names that could have come again. `known`: as is_late's."""
+    return name in _BY_KEY and known[-1:] == [0]
 
 
 def is_late(known: list[int]) -> bool:
