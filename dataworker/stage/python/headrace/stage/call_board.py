@@ -8,6 +8,7 @@ import mmap
 import struct
 import types
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ class Board:
     def changes(self, number: int, name: int) -> None:
         """A call of this name was seen to change what it depends on, as it will whenever it is made."""
         at, name = self._place(number, name)
-        if self._names[at] & ~_CHANGES == name:
+        if self._names[at] & ~_CHANGES in (0, name):
             self._names[at] = name | _CHANGES
 
     def is_known_to_change(self, number: int, name: int) -> bool:
@@ -158,6 +159,7 @@ class Found:
         # Names that were known when each iteration began, of each data set that reaches it; and of the latest.
         self._known: dict[int, list[int]] = {}
         self.known: list[int] = []
+        self.iterations: dict[int, int] = {}  # of each data set
 
     @property
     def function(self) -> Any:
@@ -169,12 +171,25 @@ class Found:
 
     def begin(self, dataset: int, names: int) -> None:
         """An iteration. `dataset`: its id(); `names`: that are known."""
+        self.iterations[dataset] = self.iterations.get(dataset, 0) + 1
         self.known = self._known.setdefault(dataset, [])
         self.known.append(names)
         del self.known[:-_LATEST]
 
 
 found: dict[int, Found] = {}  # by id(); a place is not given twice
+
+
+def begun(dataset: int) -> int:
+    """Iterations of a data set until now. `dataset`: its id()."""
+    return max((one.iterations.get(dataset, 0) for one in found.values()), default=0)
+
+
+def begin_again(dataset: int, names: Callable[[int], int]) -> None:
+    """An iteration, of all functions that it reached before. `names`: known, of a function's number."""
+    for one in found.values():
+        if one.is_reached_by(dataset):
+            one.begin(dataset, names(one.number))
 
 
 def found_of(function: types.FunctionType) -> Found | None:

@@ -29,6 +29,11 @@ def is_too_short(seconds: float) -> str:
     return f"it takes {seconds * 1e6:.0f} µs, and to find a result takes about {LEAST_SECONDS / 3 * 1e6:.0f} µs"
 
 
+def searches(iterations: int) -> bool:
+    """Whether the code of a data set is searched for functions at an iteration, after so many."""
+    return iterations < 3 or iterations & (iterations - 1) == 0
+
+
 def may_be_long(seconds: float | None) -> bool:
     """Whether functions are looked for within items that take `seconds` each; None: nobody knows."""
     return seconds is None or seconds >= LEAST_SECONDS

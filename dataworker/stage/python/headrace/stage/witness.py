@@ -159,15 +159,11 @@ def _hook() -> None:
 
 
 _deaf = False
-_harmless: set[str] = set()  # events that were heard, and say nothing of a call: there are dozens in each
 _looks = 0  # at the counts of system calls, which are reads themselves
 
 
 def _heard(event: str, args: tuple[Any, ...]) -> None:
-    if _active and not _deaf and event not in _harmless:
-        if event not in ("import", "open") and not event.startswith(_DEEDS):
-            _harmless.add(event)
-            return
+    if _active and not _deaf:
         for witness in _active:
             try:
                 witness.see(event, args)
