@@ -1,6 +1,6 @@
 """What the evidence of found functions costs by itself over the life of a program: CPU of comparisons, watches, names
 and the search (evidence_clock.py), as parts of the CPU of all processes after 4, 8 and 30 epochs; and the first epoch
-with found functions against that without, in alternation. Writes bench/report/evidence.md.
+with found functions against that without, in alternation. Prints the tables of bench/report/evidence.md.
 """
 
 from __future__ import annotations
@@ -69,45 +69,20 @@ def first_row(name: str, both: dict) -> str:
         way: [statistics.median(column) for column in zip(*both[way], strict=True)] for way in both
     }
     ratio = medians["without"][0] / medians["with"][0]
-    cells = [
-        " ".join(f"{seconds:.3f}" for seconds in medians[way]) for way in ("without", "with")
-    ]
+    cells = [" ".join(f"{seconds:.3f}" for seconds in medians[way]) for way in ("without", "with")]
     return f"| {name} | {' | '.join(cells)} | {ratio:.2f} |"
 
 
-def write(results: dict, args: argparse.Namespace) -> None:
-    about = measured.machine()
-    command = f"bench/real/evidence.py --rounds {args.rounds}"
+def tables(results: dict) -> list[str]:
     lines = [
-        "# What evidence costs",
-        "",
-        f"Command: `.venv/bin/python {command}`",
-        "",
-        f"Machine: {about['cpu']}, {about['cpus']} CPUs; Python {about['python']}, torch {about['torch']}.",
-        "",
-        "CPU, percent of that of all processes until then; one run each with clocks. `compared` is results that were made"
-        " again, whole; `watched` is traces and witnesses, without the calls themselves; `named` is names of calls of which"
-        " nothing was found; `searched` is the search, with modules that it loads, and trials. `name of a hit` is no"
-        " evidence, but the price of a hit: ms of its name and its search.",
-        "",
         "| program | epochs | CPU, s | compared | watched | named | searched | all | results compared | watched | hits"
-        " | name of a hit |",
+        " | name of a hit, ms |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, one in results.items():
         lines += rows(name, one["clocked"])
-    lines += [
-        "",
-        f"CPU seconds of epochs, medians of {args.rounds} alternating runs. The last column is the first epoch's speed with"
-        " found functions, as a part of that without.",
-        "",
-        "| program | without | with | first |",
-        "|---|---|---|---|",
-    ]
-    lines += [first_row(name, one["first"]) for name, one in results.items()]
-    print("\n".join(lines))
-    if not args.no_report:
-        (harness.REPORTS / "evidence.md").write_text("\n".join(lines) + "\n")
+    lines += ["", "| program | without | with | first |", "|---|---|---|---|"]
+    return lines + [first_row(name, one["first"]) for name, one in results.items()]
 
 
 def main() -> None:
@@ -117,7 +92,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--short", type=int, default=4, help="epochs of alternating runs")
     parser.add_argument("--after", type=int, nargs="*", default=AFTER, help="epochs")
-    parser.add_argument("--no-report", action="store_true")
     args = parser.parse_args()
     args.data = made_data.make(args.data, share=1).resolve()
     results = {}
@@ -129,7 +103,7 @@ def main() -> None:
         one["clocked"]["after"] = args.after
         results[name] = one
         print(*rows(name, one["clocked"]), first_row(name, one["first"]), sep="\n", file=sys.stderr)
-    write(results, args)
+    print(*tables(results), sep="\n")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ class ItemTimes:
 
     def __init__(self) -> None:
         self._words = memoryview(mmap.mmap(-1, _LANES * _WORDS * 8)).cast("q")
-        self._before: list[int] | None = None  # of lanes before this one, and this one's clock at its first batch
+        self._before: list[int] | None = (
+            None  # of lanes before this one, and this one's clock at its first batch
+        )
         self._batches = self._samples = 0
 
     # In a lane.
