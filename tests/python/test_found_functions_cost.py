@@ -9,7 +9,7 @@ import pytest
 from headrace.stage import cached_calls, cached_rules, found_calls, found_rules, served_code
 from headrace.stage.cached_rules import FIRST, Budget
 from headrace.stage.call_board import COMPARED, HITS, KEPT
-from headrace.stage.item_times import ItemTimes
+from headrace.stage.item_times import LEAST_SECONDS, ItemTimes, may_be_long
 from support.declared_functions import burn
 from support.found_lanes import Sounds, own_lanes, slow
 from support.headrace_program import HEADRACE, clean_environment
@@ -91,8 +91,8 @@ def test_what_items_take_is_known_of_batches_after_the_first():
 
 
 def test_short_items_are_not_looked_into():
-    assert found_rules.may_be_long(None) and found_rules.may_be_long(found_rules.LEAST_SECONDS)
-    assert not found_rules.may_be_long(0.9 * found_rules.LEAST_SECONDS)
+    assert may_be_long(None) and may_be_long(LEAST_SECONDS)
+    assert not may_be_long(0.9 * LEAST_SECONDS)
 
 
 def test_a_loaders_keys_are_taken_to_come_again_until_it_is_known():

@@ -24,6 +24,7 @@ from ..process import own_imports, sockets
 from ..service import options
 from ..stage import declared_here, functions, leaf_keys, leaves, wire
 from ..stage.bad_samples import GuardingInit
+from ..stage.item_times import may_be_long
 from ..stage.kept_batches import Made
 from ..stage.lane import LanePort, LaneSettings, lane_main
 from ..stage.lessons import Lessons
@@ -208,7 +209,7 @@ class Lanes:
         loader: Any = self._loader()
         items = self._state.lessons_of(loader.num_workers).items
         by_batch = hasattr(type(loader.dataset), "__getitems__")
-        return declared_here.pays_to_find(items.seconds(by_batch))
+        return may_be_long(items.seconds(by_batch))
 
     def lessons(self, intact: bool) -> Lessons:
         """What lanes that are forked now need not find out again. `intact`: as Lessons.take's."""

@@ -42,11 +42,6 @@ def serve(lane: int, gives: bool) -> None:
         found.enable(lane)
 
 
-def pays_to_find(seconds: float | None) -> bool:
-    """Whether to look for functions may, within items of which each takes `seconds`; None: nobody knows."""
-    return bool(_imported("found_rules").may_be_long(seconds))
-
-
 def finds() -> bool:
     """Whether functions were looked for in this process, or in the one that forked it."""
     return _found_calls() is not None

@@ -1,9 +1,9 @@
 """What is decided of found functions: which are looked at, named and watched, and when they are given up. Nothing here
 has a side effect outside of its own object."""
 
+from .item_times import LEAST_SECONDS as LEAST_SECONDS
+
 TRIALS = 4
-# What takes less is made again: to name a call and to find its result takes a third of that.
-LEAST_SECONDS = 300e-6
 # Of a function's time, what it may take to watch a call: where nobody knows whether it comes again; where its calls come
 # again, once for all later iterations.
 _UNKNOWN_SHARE, _LATER_SHARE = 1 / 40, 3 / 2
@@ -32,11 +32,6 @@ def is_too_short(seconds: float) -> str:
 def searches(iterations: int) -> bool:
     """Whether the code of a data set is searched for functions at an iteration, after so many."""
     return iterations < 3 or iterations & (iterations - 1) == 0
-
-
-def may_be_long(seconds: float | None) -> bool:
-    """Whether functions are looked for within items that take `seconds` each; None: nobody knows."""
-    return seconds is None or seconds >= LEAST_SECONDS
 
 
 def is_presumed(name: str, known: list[int]) -> bool:

@@ -4,6 +4,8 @@ long as a function must that is worth it, nobody looks. Why so: docs/adr/0114-wh
 import mmap
 import time
 
+# What takes less is made again: to name a call and to find its result takes a third of that.
+LEAST_SECONDS = 300e-6
 _LANES, _WORDS = 64, 3  # nanoseconds, samples and batches of each lane
 _LEAST_BATCHES = 2
 
@@ -43,3 +45,8 @@ class ItemTimes:
         if batches < _LEAST_BATCHES or samples == 0:
             return None
         return nanoseconds * 1e-9 / (batches if of_batches else samples)
+
+
+def may_be_long(seconds: float | None) -> bool:
+    """Whether functions are looked for within items that take `seconds` each; None: nobody knows."""
+    return seconds is None or seconds >= LEAST_SECONDS
