@@ -4,6 +4,7 @@ that lanes of short iterations make together."""
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from headrace.stage import cached_calls, cached_rules, found_calls, found_rules, served_code
@@ -11,7 +12,7 @@ from headrace.stage.cached_rules import FIRST, Budget
 from headrace.stage.call_board import COMPARED, HITS, KEPT
 from headrace.stage.item_times import LEAST_SECONDS, ItemTimes, may_be_long
 from support.declared_functions import burn
-from support.found_lanes import Sounds, own_lanes, slow
+from support.found_lanes import BASE, Sounds, own_lanes, slow
 from support.headrace_program import HEADRACE, clean_environment
 from support.own_process import in_own_process
 
@@ -95,10 +96,14 @@ def test_short_items_are_not_looked_into():
     assert not may_be_long(0.9 * LEAST_SECONDS)
 
 
-def test_a_loaders_keys_are_taken_to_come_again_until_it_is_known():
-    assert found_rules.is_presumed("__getitem__", [0])
-    assert not found_rules.is_presumed("__getitem__", [0, 7]), "these had an iteration to come in"
-    assert not found_rules.is_presumed("mel", [0]), "its arguments may be drawn"
+def test_keys_are_taken_to_come_again_until_it_is_known():
+    assert found_rules.is_presumed([0]) and not found_rules.is_presumed([0, 7])
+    for function, of in ((slow, ()), (Sounds.mel, (Sounds(),))):
+        for args in ((3,), ("a.wav",), ("a.wav", 3), (Path("a"),)):
+            assert found_rules.is_by_key(function, of + args, {}), args
+        assert found_rules.is_by_key(function, of, {"path": "a"})
+        for args in ((), (3, 4), (0.5,), ("a", 0.5), ([1],), (b"a",), (BASE, 3), (True,)):
+            assert not found_rules.is_by_key(function, of + args, {}), "they may be drawn"
 
 
 class Items(Sounds):

@@ -40,7 +40,7 @@ from .call_trace import CallTrace
 from .content import Content
 from .content_values import ORIGINAL, TooMuch
 from .fixed_part import part_of
-from .found_rules import Gain, Parts, Trial, Watched
+from .found_rules import Gain, Parts, Trial, Watched, is_by_key
 from .found_search import find
 from .kept_results import Entry, NotPacked, Packed, copying, settle
 from .proven_content import FoundContent, ProvenContent
@@ -139,8 +139,9 @@ class FoundCall(CachedCall):
         if any(self._board.is_known_to_change(self._number, mark) for mark in self._marks):
             self._changes_something()
             return self._alone(args, named)
+        likely = self._comes_again or (self._presumes and is_by_key(self.raw, args, named))
         if not kept.may_keep or not self._watched.watches(
-            self._trial.seconds, self._comes_again and not kept.is_first
+            self._trial.seconds, likely and not kept.is_first
         ):
             return self._alone(args, named)
         if threading.active_count() > 1:  # what others do would be taken for its doing
@@ -174,8 +175,7 @@ class FoundCall(CachedCall):
         self._watched.is_proven = count(self._number, SAVED_NS) > 0
         if self._iteration > 0:
             self._known.append(count(self._number, NAMED))
-        if not kept.is_first and found_rules.is_presumed(self.raw.__name__, self._known):
-            self._comes_again = True
+        self._presumes = found_rules.is_presumed(self._known)
         if not self._comes_again and found_rules.is_late(self._known):
             self._give_up("it is not called again with the same")
 

@@ -1,6 +1,9 @@
 """What is decided of found functions: which are looked at, named and watched, and when they are given up. Nothing here
 has a side effect outside of its own object."""
 
+from pathlib import PosixPath
+from typing import Any
+
 from .item_times import LEAST_SECONDS as LEAST_SECONDS
 
 TRIALS = 4
@@ -16,7 +19,7 @@ _LOOKS_OF_PROVEN = 32
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
 _UNFIT = 8  # in a row
 MOST_CHANGES = 4
-_BY_KEY = ("__getitem__", "__getitems__")
+_KEYS = frozenset((int, str, PosixPath))
 # Values that are looked at before lanes are forked, of a function that nobody knows to be worth it: 6 ms.
 MOST_UNTRIED = 2_000
 _CHECKPOINT_SECONDS = 0.02  # of CPU, in each iteration
@@ -34,10 +37,19 @@ def searches(iterations: int) -> bool:
     return iterations < 3 or iterations & (iterations - 1) == 0
 
 
-def is_presumed(name: str, known: list[int]) -> bool:
-    """Whether calls of a function of this name are taken to come again, in an iteration that is not the first: a loader
-    asks for the same keys. That is so until there are names that could have come again. `known`: as is_late's."""
-    return name in _BY_KEY and known[-1:] == [0]
+def is_presumed(known: list[int]) -> bool:
+    """Whether calls by a key (is_by_key) are taken to come again: until there are names that could have. `known`: as
+    is_late's."""
+    return known[-1:] == [0]
+
+
+def is_by_key(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether the arguments of a call, beside the object that a method is of, are texts and one number at most. A loader
+    asks for the same keys again, and code for the same files. What is drawn is several numbers, or arrays, as a rule."""
+    space = function.__qualname__.rpartition(".")[0]
+    is_method = bool(space) and not space.endswith("<locals>")
+    keys = [type(one) for one in (*args[is_method:], *named.values())]
+    return bool(keys) and _KEYS.issuperset(keys) and keys.count(int) <= 1
 
 
 def is_late(known: list[int]) -> bool:
