@@ -88,12 +88,18 @@ def memory_kb(pid: int) -> int:
 
 
 def run(
-    name: str, data: pathlib.Path, served: list[str] | None, options: list[str], memory: bool
+    name: str,
+    data: pathlib.Path,
+    served: list[str] | None,
+    options: list[str],
+    memory: bool,
+    within: pathlib.Path | None = None,
 ) -> dict:
     """What the program prints, with "memory_kb" (the most, if `memory`), "process_s", "report" and
-    "said" (our lines). `served`: options of `headrace run`, None for the stock loader. A program that fails
-    has "failed" with its last lines."""
-    command = [sys.executable, str(PROGRAMS / f"{name}.py"), "--data", str(data), *options]
+    "said" (our lines). `served`: options of `headrace run`, None for the stock loader; `within`: a program that
+    runs it. A program that fails has "failed" with its last lines."""
+    runs = [] if within is None else [str(within)]
+    command = [sys.executable, *runs, str(PROGRAMS / f"{name}.py"), "--data", str(data), *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryDirectory() as folder, accounted() as group:
         report = pathlib.Path(folder) / "report.json"

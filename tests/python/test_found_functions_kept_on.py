@@ -121,3 +121,24 @@ def test_a_call_that_fills_a_table_is_watched_once_for_all_lanes():
         assert all(map(np.array_equal, result, stock)) and dataset.table
     assert not made.why(Filled.mel) and made.count(Filled.mel, HITS) > 0
     assert not watched, "neither what is kept nor what changes something"
+
+
+@in_own_process
+def test_a_lanes_first_call_that_fills_a_table_is_watched_once_whatever_it_is():
+    dataset = Filled()
+    made, watched = own_lanes(dataset), []
+    watch = found_calls.FoundCall._watch
+
+    def noted(self, kept, content, args, named):
+        watched.append(args[1])
+        return watch(self, kept, content, args, named)
+
+    found_calls.FoundCall._watch = noted
+    for number in range(6):
+        dataset.table.clear()
+        watched.clear()
+        made.iteration(
+            first=number == 0, make=lambda i, number=number: dataset.mel((i + number) % 8)
+        )
+        assert number < 2 or number not in watched, "another call has filled the table before"
+    assert not made.why(Filled.mel) and made.count(Filled.mel, HITS) > 0

@@ -11,7 +11,7 @@ from ..stage.cached_calls import owns
 from ..stage.code_reads import LATER, returns_later
 from ..stage.content import Content
 from ..stage.content_values import NotHashed, NotYet
-from ..stage.found_calls import FoundContent
+from ..stage.proven_content import FoundContent
 
 
 def told(datasets: list[Any]) -> list[dict[str, Any]]:

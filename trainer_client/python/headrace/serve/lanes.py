@@ -24,6 +24,7 @@ from ..process import own_imports, sockets
 from ..service import options
 from ..stage import declared_here, functions, leaf_keys, leaves, memory, wire
 from ..stage.bad_samples import GuardingInit
+from ..stage.item_times import may_be_long
 from ..stage.kept_batches import Made
 from ..stage.lane import LanePort, LaneSettings, lane_main
 from ..stage.lessons import Lessons
@@ -54,15 +55,17 @@ class LaneContext:
         """`context`: the loader's own, or torch's."""
         self._iterator = weakref.ref(iterator)
         self._context = context
+        iterator.begin_iteration()
         # Only then are names of libraries looked for that readers of files have.
         leaves.possible = _has_cache()
         if leaves.possible:
             leaf_keys.libraries()
             loader = iterator._loader()
-            finds = options.from_environment().found_functions and _forks(context)
-            declared_here.prepare([loader.dataset, loader.collate_fn], finds)
             # Lanes that stay have no other time to get a checkpoint; a pool's cache has results of earlier programs.
             at_once = loader.persistent_workers or bool(options.from_environment().coordinator)
+            finds = options.from_environment().found_functions and _forks(context)
+            finds = finds and (at_once or iterator.may_find())
+            declared_here.prepare([loader.dataset, loader.collate_fn], finds)
             gives = declared_here.may_give(loader.dataset, loader.num_workers, at_once)
             iterator.doubted = Doubted(gives, shares=_forks(context))
         if iterator._watched() is not None:
@@ -180,7 +183,7 @@ class Lanes:
             trainer=os.getpid(),
             watched=self._watched(),
             leaves=leaves.possible,
-            first=self._state.iterations <= 1 and not self._state.is_read_before,
+            first=self._state.is_first,
             keeps=options.from_environment().epochs != 1,
             gives=self.doubted.gives,
             ahead=self._lane_window() - 1,
@@ -191,12 +194,26 @@ class Lanes:
         """The most batches of a lane that are asked for at once."""
         return 1 if self._tells_state() else min(self._prefetch_factor, _MOST_AT_ONCE)
 
-    def lessons(self, intact: bool) -> Lessons:
-        """What lanes that are forked now need not find out again. `intact`: as Lessons.take's."""
+    def begin_iteration(self) -> None:
+        """Before anything is prepared for its lanes."""
         loader: Any = self._loader()
         if self._state.iterations == 0:
             self._state.is_read_before = _READ_BEFORE.note(loader.dataset)
         self._state.iterations += 1
+
+    def may_find(self) -> bool:
+        """Whether functions whose results may be kept are looked for. In the first iteration nobody knows whether there
+        will be another, and how long items take; it pays for nothing."""
+        if self._state.is_first:
+            return False
+        loader: Any = self._loader()
+        items = self._state.lessons_of(loader.num_workers).items
+        by_batch = hasattr(type(loader.dataset), "__getitems__")
+        return may_be_long(items.seconds(by_batch))
+
+    def lessons(self, intact: bool) -> Lessons:
+        """What lanes that are forked now need not find out again. `intact`: as Lessons.take's."""
+        loader: Any = self._loader()
         lessons = self._state.lessons_of(loader.num_workers)
         lessons.take([loader.dataset, loader.collate_fn], self._code.by_pil, intact)
         return lessons

@@ -35,6 +35,11 @@ class LoaderState:
         # A plan, and workers whose samples were compared.
         self._met: tuple[str, set[int]] = ("", set())
 
+    @property
+    def is_first(self) -> bool:
+        """Whether nobody knows that the data set will be read again: its first iteration is this one, or is to come."""
+        return self.iterations <= 1 and not self.is_read_before
+
     def open_session(self, captured: Served, key: Any) -> SessionHandle:
         return SessionHandle(
             captured.plan,

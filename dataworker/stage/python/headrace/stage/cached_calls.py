@@ -306,9 +306,10 @@ def enable(lane: int) -> None:
 
 def begin(lane: int) -> call_board.Board:
     """Once in a lane: what it counts is its own."""
-    global _started
+    global _started, _budget
     board = call_board.prepare()
     board.lane = max(lane, 0)
+    _budget = Budget(board.budget())
     _started = threading.get_ident(), time.thread_time()
     return board
 

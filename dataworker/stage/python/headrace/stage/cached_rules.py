@@ -1,5 +1,7 @@
 """What is decided of calls of declared functions. Nothing here has a side effect."""
 
+from typing import Any
+
 # Results of each function that are made again and compared before any is believed.
 FIRST = 32
 # Of the CPU time of a lane, what is spent on making results again after these.
@@ -9,17 +11,21 @@ MOST_STATES = 8
 
 
 class Budget:
-    """What evidence may cost. One thread."""
+    """What evidence may cost, over all lanes of one number: those of short iterations make comparisons together that none
+    of them could afford. One thread."""
 
-    def __init__(self) -> None:
-        self._spent = 0.0
+    def __init__(self, kept: Any = None) -> None:
+        """`kept`: CPU of lanes, and what was spent of it, ns; where it outlives this lane."""
+        self._kept = [0, 0] if kept is None else kept
+        self._before = self._kept[0]
 
     def takes(self, compared: int, seconds: float, cpu: float) -> bool:
         """Whether a result that takes `seconds` is made again. `compared`: results of its function that were;
         `cpu`: seconds that this process has used since it began to serve."""
-        return compared < FIRST or self._spent + seconds <= SHARE * cpu
+        self._kept[0] = self._before + int(cpu * 1e9)
+        return compared < FIRST or self._kept[1] + seconds * 1e9 <= SHARE * self._kept[0]
 
     def spend(self, compared: int, seconds: float) -> None:
         """It was, and took so long."""
         if compared >= FIRST:
-            self._spent += seconds
+            self._kept[1] += int(seconds * 1e9)

@@ -8,6 +8,7 @@ import mmap
 import struct
 import types
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,13 @@ _LATEST = 4  # iterations
 class Board:
     def __init__(self) -> None:
         counted = _FUNCTIONS * _ROW + _FUNCTIONS * _LANES * _COUNTS * 8
-        self._memory = mmap.mmap(-1, counted + _FOUND * _NAMES * 8)
+        named = counted + _FOUND * _NAMES * 8
+        self._memory = mmap.mmap(-1, named + _LANES * 16)
         size = _FUNCTIONS * _LANES * _COUNTS
         counts: Any = np.frombuffer(self._memory, np.int64, size, offset=_FUNCTIONS * _ROW)
         self._counts = counts.reshape(_FUNCTIONS, _LANES, _COUNTS)
-        self._names = memoryview(self._memory)[counted:].cast("Q")
+        self._names = memoryview(self._memory)[counted:named].cast("Q")
+        self._budgets = memoryview(self._memory)[named:].cast("q")
         self.lane = 0
         self.made_again: dict[int, int] = {}  # by function, batches; the trainer's alone
 
@@ -90,7 +93,7 @@ class Board:
     def changes(self, number: int, name: int) -> None:
         """A call of this name was seen to change what it depends on, as it will whenever it is made."""
         at, name = self._place(number, name)
-        if self._names[at] & ~_CHANGES == name:
+        if self._names[at] & ~_CHANGES in (0, name):
             self._names[at] = name | _CHANGES
 
     def is_known_to_change(self, number: int, name: int) -> bool:
@@ -123,6 +126,11 @@ class Board:
         size, text = _WORD.unpack_from(self._memory, number * _ROW + 2)
         return str(text[:size], "utf-8", "replace")
 
+    def budget(self) -> memoryview:
+        """What cached_rules.Budget keeps of lanes of this number."""
+        at = 2 * (self.lane % _LANES)
+        return self._budgets[at : at + 2]
+
     def add(self, number: int, what: int, count: int) -> None:
         self._counts[number, self.lane % _LANES, what] += count
 
@@ -151,6 +159,7 @@ class Found:
         # Names that were known when each iteration began, of each data set that reaches it; and of the latest.
         self._known: dict[int, list[int]] = {}
         self.known: list[int] = []
+        self.iterations: dict[int, int] = {}  # of each data set
 
     @property
     def function(self) -> Any:
@@ -162,12 +171,25 @@ class Found:
 
     def begin(self, dataset: int, names: int) -> None:
         """An iteration. `dataset`: its id(); `names`: that are known."""
+        self.iterations[dataset] = self.iterations.get(dataset, 0) + 1
         self.known = self._known.setdefault(dataset, [])
         self.known.append(names)
         del self.known[:-_LATEST]
 
 
 found: dict[int, Found] = {}  # by id(); a place is not given twice
+
+
+def begun(dataset: int) -> int:
+    """Iterations of a data set until now. `dataset`: its id()."""
+    return max((one.iterations.get(dataset, 0) for one in found.values()), default=0)
+
+
+def begin_again(dataset: int, names: Callable[[int], int]) -> None:
+    """An iteration, of all functions that it reached before. `names`: known, of a function's number."""
+    for one in found.values():
+        if one.is_reached_by(dataset):
+            one.begin(dataset, names(one.number))
 
 
 def found_of(function: types.FunctionType) -> Found | None:

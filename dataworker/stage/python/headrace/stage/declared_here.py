@@ -42,6 +42,11 @@ def serve(lane: int, gives: bool) -> None:
         found.enable(lane)
 
 
+def finds() -> bool:
+    """Whether functions were looked for in this process, or in the one that forked it."""
+    return _found_calls() is not None
+
+
 def as_without(error: Any) -> Any:
     """An exception of the program's, as torch hands it on, without frames of ours in its text."""
     if type(getattr(error, "exc_msg", None)) is str:

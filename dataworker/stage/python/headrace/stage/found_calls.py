@@ -22,7 +22,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
 
 from .. import declared
-from . import call_board, found_rules, leaves, process_part
+from . import call_board, found_rules, leaves
 from .cached_calls import (
     CachedCall,
     NeverCall,
@@ -40,21 +40,14 @@ from .call_trace import CallTrace
 from .content import Content
 from .content_values import ORIGINAL, TooMuch
 from .fixed_part import part_of
-from .found_rules import Gain, Parts, Trial, Watched
+from .found_rules import Gain, Parts, Trial, Watched, is_by_key
 from .found_search import find
 from .kept_results import Entry, NotPacked, Packed, copying, settle
-from .proven_content import ProvenContent
-from .served_code import as_it_is, put
+from .proven_content import FoundContent, ProvenContent
+from .served_code import as_it_is, code_to_serve, put
 from .witness import Witness, differ, generators
 
 _FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cached_calls.py")
-
-
-class FoundContent(ProvenContent):
-    def process(self, libraries: frozenset[str] | None) -> None:
-        self.folder = os.getcwd()
-        digest, self.libraries = process_part.digest(self.folder, libraries)
-        self.data(digest)
 
 
 class FoundCall(CachedCall):
@@ -75,6 +68,8 @@ class FoundCall(CachedCall):
         self._watched, self._gain, self._parts = Watched(), Gain(), Parts()
         self._comes_again = False
         self._changes_seen = 0
+        # By what it is remembered if the call at hand changes something: a lane's first one may fill what is empty then.
+        self._marks: tuple[int, ...] = ()
         self._within = False
         self._kept_in = 0.0  # seconds that it took to keep the latest result
 
@@ -140,11 +135,13 @@ class FoundCall(CachedCall):
         name = content.number
         again = self._board.meets(self._number, name)
         self._comes_again = self._comes_again or again or self._came_again()
-        if again and self._board.is_known_to_change(self._number, name):
+        self._marks = (name,) if self._marks else (name, content.shared)
+        if any(self._board.is_known_to_change(self._number, mark) for mark in self._marks):
             self._changes_something()
             return self._alone(args, named)
+        likely = self._comes_again or (self._presumes and is_by_key(self.raw, args, named))
         if not kept.may_keep or not self._watched.watches(
-            self._trial.seconds, self._comes_again and not kept.is_first
+            self._trial.seconds, likely and not kept.is_first
         ):
             return self._alone(args, named)
         if threading.active_count() > 1:  # what others do would be taken for its doing
@@ -178,6 +175,7 @@ class FoundCall(CachedCall):
         self._watched.is_proven = count(self._number, SAVED_NS) > 0
         if self._iteration > 0:
             self._known.append(count(self._number, NAMED))
+        self._presumes = found_rules.is_presumed(self._known)
         if not self._comes_again and found_rules.is_late(self._known):
             self._give_up("it is not called again with the same")
 
@@ -238,7 +236,8 @@ class FoundCall(CachedCall):
             return value
         if self._changes(content, args, named):
             # Each lane that begins makes this call again: then it need not be watched.
-            self._board.changes(self._number, content.number)
+            for mark in self._marks:
+                self._board.changes(self._number, mark)
             self._changes_something()
             return value
         why = seen.spoilt
@@ -344,6 +343,9 @@ class FoundCall(CachedCall):
 def prepare(dataset: Any) -> None:
     """In a process that forks lanes, once an iteration. Runs no code of the program's."""
     board, folder, large = call_board.prepare(), os.getcwd(), False
+    if not found_rules.searches(call_board.begun(id(dataset))):
+        call_board.begin_again(id(dataset), lambda number: board.count(number, NAMED))
+        return
     for candidate in find([dataset]):
         found = call_board.found_of(candidate.function)
         if found is None:
@@ -352,6 +354,7 @@ def prepare(dataset: Any) -> None:
         if candidate.why_not:
             board.give_up(found.number, candidate.why_not)
         elif not board.is_over(found.number):  # its forks find what was looked at
+            code_to_serve(candidate.function.__code__.co_freevars, _FILE)
             owner = dataset if owns(type(dataset), candidate.function) else None
             tried = board.count(found.number, TRIALS) > 0
             if large and owner is not None and not tried:

@@ -1,9 +1,12 @@
 """What is decided of found functions: which are looked at, named and watched, and when they are given up. Nothing here
 has a side effect outside of its own object."""
 
+from pathlib import PosixPath
+from typing import Any
+
+from .item_times import LEAST_SECONDS as LEAST_SECONDS
+
 TRIALS = 4
-# What takes less is made again: to name a call and to find its result takes a third of that.
-LEAST_SECONDS = 300e-6
 # Of a function's time, what it may take to watch a call: where nobody knows whether it comes again; where its calls come
 # again, once for all later iterations.
 _UNKNOWN_SHARE, _LATER_SHARE = 1 / 40, 3 / 2
@@ -16,6 +19,7 @@ _LOOKS_OF_PROVEN = 32
 _TRACED, _TRACED_THEN = 16, 8  # the first are traced, then one in so many
 _UNFIT = 8  # in a row
 MOST_CHANGES = 4
+_KEYS = frozenset((int, str, PosixPath))
 # Values that are looked at before lanes are forked, of a function that nobody knows to be worth it: 6 ms.
 MOST_UNTRIED = 2_000
 _CHECKPOINT_SECONDS = 0.02  # of CPU, in each iteration
@@ -26,6 +30,26 @@ def is_too_short(seconds: float) -> str:
     if seconds >= LEAST_SECONDS:
         return ""
     return f"it takes {seconds * 1e6:.0f} µs, and to find a result takes about {LEAST_SECONDS / 3 * 1e6:.0f} µs"
+
+
+def searches(iterations: int) -> bool:
+    """Whether the code of a data set is searched for functions at an iteration, after so many."""
+    return iterations < 3 or iterations & (iterations - 1) == 0
+
+
+def is_presumed(known: list[int]) -> bool:
+    """Whether calls by a key (is_by_key) are taken to come again: until there are names that could have. `known`: as
+    is_late's."""
+    return known[-1:] == [0]
+
+
+def is_by_key(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether the arguments of a call, beside the object that a method is of, are texts and one number at most. A loader
+    asks for the same keys again, and code for the same files. What is drawn is several numbers, or arrays, as a rule."""
+    space = function.__qualname__.rpartition(".")[0]
+    is_method = bool(space) and not space.endswith("<locals>")
+    keys = [type(one) for one in (*args[is_method:], *named.values())]
+    return bool(keys) and _KEYS.issuperset(keys) and keys.count(int) <= 1
 
 
 def is_late(known: list[int]) -> bool:

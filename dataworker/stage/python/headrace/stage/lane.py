@@ -203,13 +203,15 @@ class LanePort:
         ahead.look(self._ahead)
         self._now = None
         self._kept.add(made)
-        self._note()
+        self._note(made.count)
         self._deferring.close()
 
-    def _note(self) -> None:
+    def _note(self, samples: int) -> None:
         """Writes down what this lane has found out."""
         if self.lessons is None:
             return
+        if not declared_here.finds():
+            self.lessons.items.made(self._lane, samples)
         news = functions.news() + (self._kit.news if self._kit is not None else 0)
         noted = news, self._opened(), self._defers()
         if noted != self._noted:

@@ -21,6 +21,7 @@ from typing import Any
 
 from . import functions
 from .finding import FoundOut, merge
+from .item_times import ItemTimes
 from .notes import Notes
 from .settings import SETTINGS
 
@@ -34,6 +35,7 @@ class Lessons:
 
     def __init__(self, lanes: int) -> None:
         self._notes = Notes(lanes)
+        self.items = ItemTimes()  # of lanes in which no functions are found
         self._age = 0
         self._holds_for: Any = None
         self.intact = False  # the trainer found the libraries whole just before the fork

@@ -6,6 +6,7 @@ ends it.
 """
 
 import marshal
+import os
 import types
 from pathlib import PosixPath
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..declared import NEVER
-from . import fixed_part, known_calls
+from . import fixed_part, known_calls, process_part
 from .code_facts import ATOMS, Facts, facts_of
 from .code_reads import LATER, Read, bound, returns_later
 from .content import FEW, MARKS, Content, original_of
@@ -153,6 +154,11 @@ class ProvenContent(Content):
         """64 bits of its digest."""
         return int.from_bytes(self.digest()[:8], "little")
 
+    @property
+    def shared(self) -> int:
+        """The same of what does not depend on the arguments."""
+        return 0 if self.part is None else int.from_bytes(self.part.digest[:8], "little")
+
     def marks(self) -> dict[int, int]:
         """What was met, by id()."""
         return self._seen
@@ -222,6 +228,13 @@ class ProvenContent(Content):
                 )
             if builtin not in function.__globals__ and not self._in_class:
                 raise Refused(f"{name} calls {builtin}()")
+
+
+class FoundContent(ProvenContent):
+    def process(self, libraries: frozenset[str] | None) -> None:
+        self.folder = os.getcwd()
+        digest, self.libraries = process_part.digest(self.folder, libraries)
+        self.data(digest)
 
 
 def _never_changes(value: Any, kind: type) -> bool:

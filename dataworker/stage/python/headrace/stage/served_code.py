@@ -1,5 +1,6 @@
 """Functions of the program whose code is a lane's: how it is put there, and what stays."""
 
+import functools
 import os
 import re
 import types
@@ -23,7 +24,22 @@ def put(function: types.FunctionType, server: Any, file: str = "") -> None:
     it takes what it took, and its name and its documentation are its own. `file`: that tracebacks name; empty: the
     function's."""
     code = function.__code__
-    around = ", ".join(code.co_freevars)
+    inner = code_to_serve(code.co_freevars, file or code.co_filename)
+    named: dict[str, Any] = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
+    if hasattr(code, "co_qualname"):
+        named["co_qualname"] = code.co_qualname
+    constants = tuple(server if one == _MARK else one for one in inner.co_consts)
+    server.of = weakref.ref(function)  # which would not end with its last user otherwise
+    function.__wrapped__ = server.raw  # type: ignore[attr-defined]  # what inspect.signature() asks
+    setattr(function, ORIGINAL, False)
+    function.__code__ = inner.replace(co_consts=constants, **named)
+
+
+@functools.lru_cache(maxsize=1024)
+def code_to_serve(free: tuple[str, ...], file: str) -> types.CodeType:
+    """What put() makes the code of, for a function with these variables around it. Processes that fork lanes ask for it,
+    so that no lane compiles it."""
+    around = ", ".join(free)
     text = (
         f"def outer({around}):\n"
         " def inner(*hr_args, **hr_named):\n"
@@ -33,16 +49,8 @@ def put(function: types.FunctionType, server: Any, file: str = "") -> None:
         " return inner"
     )
     space: dict[str, Any] = {}
-    exec(compile(text, file or code.co_filename, "exec"), space)
-    inner = next(c for c in space["outer"].__code__.co_consts if isinstance(c, types.CodeType))
-    named: dict[str, Any] = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
-    if hasattr(code, "co_qualname"):
-        named["co_qualname"] = code.co_qualname
-    constants = tuple(server if one == _MARK else one for one in inner.co_consts)
-    server.of = weakref.ref(function)  # which would not end with its last user otherwise
-    function.__wrapped__ = server.raw  # type: ignore[attr-defined]  # what inspect.signature() asks
-    setattr(function, ORIGINAL, False)
-    function.__code__ = inner.replace(co_consts=constants, **named)
+    exec(compile(text, file, "exec"), space)
+    return next(c for c in space["outer"].__code__.co_consts if isinstance(c, types.CodeType))
 
 
 _MARK = "headrace serves this call"
