@@ -27,5 +27,8 @@ def _libraries_stay_as_they_are() -> Iterator[None]:
     functions = sys.modules.get("headrace.stage.functions")
     if functions is None:
         return
-    left, functions._put[:] = [replaced.__name__ for replaced in functions._put], []
+    left = [replaced.__name__ for replaced in functions._put]
+    for replaced in functions._put:
+        setattr(replaced._entry.owner, replaced._entry.name, replaced.real)
+    functions._put.clear()
     assert not left, f"left in the place of the libraries' functions: {left}"

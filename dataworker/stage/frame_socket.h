@@ -39,7 +39,7 @@ enum class StageMessage : std::uint32_t {
 
 // The protocol that each side names in the head of every frame. It changes with any change of a
 // frame's meaning; golden/ freezes the frames of this one.
-inline constexpr std::uint8_t kStageProtocol = 6;
+inline constexpr std::uint8_t kStageProtocol = 7;
 
 struct StageFrame {
   StageMessage kind{};

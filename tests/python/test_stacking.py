@@ -98,7 +98,10 @@ def test_arrays_and_nests_come_here_too(worker):
 
 def small_array(rng, kind, shape):
     """In one of the forms that programs have."""
-    array = np.frombuffer(rng.randbytes(6000), np.uint8).astype(kind)[: int(np.prod(shape)) * 3]
+    count = int(np.prod(shape)) * 3
+    array = (
+        np.frombuffer(rng.randbytes(count * np.dtype(kind).itemsize), np.uint8).copy().view(kind)
+    )
     form = rng.random()
     if form < 0.6:
         return array[: len(array) // 3].reshape(shape)
@@ -148,7 +151,7 @@ def test_batches_of_small_arrays_are_torchs(worker, monkeypatch):
             other = rng.choice(ARRAYS) if odd and rng.random() < 0.3 else kind
             longer = shape[:-1] + [shape[-1] + 1] if odd and shape and rng.random() < 0.3 else shape
             sample = small_array(same, other, longer)
-            batch.append(sample if rng.random() < 0.5 else sample + sample.dtype.type(1))
+            batch.append(sample if rng.random() < 0.5 else sample.copy())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             expected = collated(batch)
@@ -191,6 +194,29 @@ def left_to_torch():
         yield asked
     finally:
         stacking._joined = own
+
+
+def test_a_bool_that_is_neither_0_nor_1_is_as_torch_has_it(worker):
+    """A mask of 0 and 255. torch copies the bytes of some, and makes 1 of others."""
+    raw = np.random.default_rng(SEED).integers(0, 256, (4, 64, 64, 3), np.uint8)
+    crops = [mask[2:10, 2:10, 0].view(bool) for mask in np.ascontiguousarray(raw)]
+    pictures = [torch.from_numpy(mask.view(bool)).permute(2, 0, 1) for mask in raw]
+    for batch in (crops, pictures):
+        expected = default_collate(batch)
+        with stacking.stacking():
+            made = default_collate(batch)
+        assert made.view(torch.uint8).tolist() == expected.view(torch.uint8).tolist()
+
+
+def test_a_table_of_the_programs_own_is_heard(worker):
+    """As its collate_fn gives it, made from torch's while it runs."""
+    arrays = [np.arange(3.0)] * 2
+    with stacking.stacking():
+        own = {**_utils.collate.default_collate_fn_map, torch.Tensor: lambda batch, **_: "own"}
+        assert _utils.collate.collate(arrays, collate_fn_map=own) == "own"
+        own = _utils.collate.default_collate_fn_map[np.ndarray]
+        with pytest.raises(TypeError):
+            own(arrays)
 
 
 def test_a_default_device_is_heard(worker):

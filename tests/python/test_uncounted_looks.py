@@ -3,6 +3,7 @@ of the two writes into it, page by page."""
 
 import contextlib
 import functools
+import gc
 import os
 import resource
 import sys
@@ -34,6 +35,7 @@ def shared_memory():
 
 def pages_written(look):
     look()
+    gc.disable()  # a collection writes into all objects
     with shared_memory():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         look()
@@ -44,6 +46,9 @@ def whole():
     assert alterations.first_alteration(EVERYTHING) == ""
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="names of modules have no count there, to compare with"
+)
 @in_own_process
 def test_a_look_at_whole_libraries_copies_no_pages_of_them():
     import torchvision  # noqa: F401 - is looked at

@@ -7,11 +7,12 @@ namespace nb = nanobind;
 namespace headrace::python {
 namespace {
 
-// Borrowed; null: there is none. A str runs no code of the program's when it is looked up.
+// Borrowed; null: there is none. A str runs no code of the program's when it is looked up, unless the table has a key
+// of a class of the program's that has the same hash. What that raises is raised here.
 PyObject* Lookup(PyObject* table, PyObject* name) {
   if (!PyUnicode_CheckExact(name)) return nullptr;
   PyObject* found = PyDict_GetItemWithError(table, name);
-  if (found == nullptr) PyErr_Clear();
+  if (found == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
   return found;
 }
 

@@ -96,6 +96,10 @@ _ONLY = {
 }  # fmt: skip
 
 
+# What an import statement within a function calls, where the module is there already; else it calls others, too.
+_OF_IMPORTS = frozenset(("parent", "_handle_fromlist"))
+
+
 @functools.lru_cache(maxsize=8192)
 def refuses(module: str, name: str, own: bool = True) -> str:
     """Why a function or class of a library is refused; empty: it is not. `own`: code of the program's calls it."""
@@ -133,4 +137,6 @@ def refuses_names(code: types.CodeType) -> str:
 @functools.lru_cache(maxsize=8192)
 def refuses_library_code(module: str, name: str) -> str:
     """Why a function in Python of a library, which was called, is refused."""
+    if module == "importlib._bootstrap" and name in _OF_IMPORTS:
+        return ""
     return refuses(module, name, own=False)

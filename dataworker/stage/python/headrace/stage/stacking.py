@@ -18,9 +18,9 @@ from ..native.genuine import is_genuine
 
 _LEAST_BYTES = 1 << 12  # of a picture; smaller ones are torch's
 _MOST_BYTES = 1 << 12  # of a small array
-_KINDS = frozenset(
-    "?bBhilqefd"
-)  # torch has the same number types, and their bytes are as it has them
+# torch has the same number types, and copies their bytes. Not bool: where a byte is neither 0 nor 1, as in a view of a
+# mask of 0 and 255, torch copies it or makes it 1, by the form of the sample.
+_KINDS = frozenset("bBhilqefd")
 
 
 @contextmanager
@@ -33,14 +33,15 @@ def stacking() -> Iterator[None]:
     if not _is_torchs(functions, torch.Tensor, "collate_tensor_fn", torch.stack):
         yield  # the program's own
         return
-    ours: dict[Any, Any] = {torch.Tensor: _with(_stacked, functions[torch.Tensor])}
+    real = functions.copy()
+    ours: dict[Any, Any] = {torch.Tensor: _with(_stacked, real[torch.Tensor])}
     numpy = sys.modules.get("numpy")
     array = getattr(numpy, "ndarray", None)
     if numpy is not None and _is_torchs(
         functions, array, "collate_numpy_array_fn", torch.as_tensor
     ):
-        ours[array] = _with(functools.partial(_joined, numpy=numpy), functions[array])
-    real = {kind: functions[kind] for kind in ours}
+        joined = functools.partial(_joined, numpy=numpy)
+        ours[array] = _with(joined, real[array], ours[torch.Tensor])
     functions.update(ours)
     try:
         yield
@@ -59,12 +60,19 @@ def _is_torchs(functions: Any, kind: Any, name: str, builtin: Any) -> bool:
     return is_real and isinstance(builtin, BuiltinFunctionType)
 
 
-def _with(stack: Callable[[Any, Any], Any], real: Callable[..., Any]) -> Callable[..., Any]:
-    """`real`, where `stack` gives None."""
+def _with(
+    stack: Callable[[Any, Any], Any],
+    real: Callable[..., Any],
+    of_tensors: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """`real`, where `stack` gives None. `of_tensors`: what `real` calls then, by the table that it is given."""
     import torch
 
     @functools.wraps(real)
     def collate_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+        table = collate_fn_map or {}
+        if of_tensors is not None and table.get(torch.Tensor) is not of_tensors:
+            return real(batch, collate_fn_map=collate_fn_map)
         made = stack(torch, batch)
         return real(batch, collate_fn_map=collate_fn_map) if made is None else made
 
@@ -150,7 +158,7 @@ def _wrote(batch: Any, out: Any) -> bool:
 def _is_interleaved(torch: Any, sample: Any) -> bool:
     if type(sample) is not torch.Tensor or sample.layout is not torch.strided:
         return False
-    if sample.dtype not in (torch.uint8, torch.int8, torch.bool, torch.int32, torch.float32):
+    if sample.dtype not in (torch.uint8, torch.int8, torch.int32, torch.float32):
         return False
     axes = sample.dim()
     if axes < 2 or sample.shape[0] != 3 or sample.nbytes < _LEAST_BYTES:

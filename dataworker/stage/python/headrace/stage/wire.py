@@ -9,7 +9,7 @@ import struct
 from typing import Any
 
 # As kStageProtocol: what this side speaks.
-PROTOCOL = 6
+PROTOCOL = 7
 _HEAD = struct.Struct("<3sBII")
 _MAGIC = b"HRS"
 _PEEKED = 32 << 10
