@@ -11,6 +11,7 @@ import torch
 from headrace.declared import cached_functions
 from headrace.stage import cached_calls, call_board
 from headrace.stage.kept_results import Entry, Packed
+from PIL import Image
 from support.declared_functions import Declared, burn
 
 
@@ -79,6 +80,42 @@ def test_what_somebody_watches_is_not_packed():
     with pytest.raises(cached_calls.NotPacked, match="told of its end"):
         cached_calls.Packed(value)
     assert watch() is value
+
+
+def arrays_of_bytes():
+    image = Image.frombytes("RGB", (5, 4), bytes(range(60)))
+    yield np.asarray(image)
+    yield np.asarray(image.convert("L"))
+    yield np.ndarray((4, 5), "<f4", bytes(range(80)))
+    yield np.frombuffer(bytes(range(80)), ">i2")
+
+
+def test_arrays_of_bytes_are_such_arrays_again():
+    """np.asarray of a picture: read-only, with a bytes object as its memory."""
+    for value in arrays_of_bytes():
+        packed = cached_calls.Packed(value)
+        made = Entry(memoryview(b"".join(map(bytes, packed.parts(b""))))).value()
+        assert type(made) is np.ndarray and type(made.base) is bytes and made.base == value.base
+        for name in ("dtype", "shape", "strides"):
+            assert getattr(made, name) == getattr(value, name)
+        assert str(made.flags) == str(value.flags) and made.tobytes() == value.tobytes()
+
+
+def test_other_arrays_of_bytes_are_not_kept():
+    content = bytes(range(80))
+    whole = np.frombuffer(content, np.uint8)
+    others = [
+        np.ndarray((40,), np.uint8, content),
+        np.ndarray((79,), np.uint8, content, 1),
+        np.ndarray((8, 10), np.uint8, content, order="F"),
+        np.ndarray((40,), np.uint8, content, 0, (2,)),
+        np.ndarray((80,), np.dtype("u1", metadata={"a": 1}), content),
+        np.ndarray((10,), "S8", content),
+        [whole, np.frombuffer(content, np.uint8)],
+    ]
+    for value in others:
+        with pytest.raises(cached_calls.NotPacked):
+            cached_calls.Packed(value)
 
 
 def test_subclasses_are_not_kept(worker):

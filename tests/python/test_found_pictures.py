@@ -23,7 +23,7 @@ class Photos:
 
     def load(self, i):
         with Image.open(self.paths[i]) as image:
-            return np.array(image.convert("RGB").resize((224, 224), Image.Resampling.BICUBIC))
+            return np.asarray(image.convert("RGB").resize((224, 224), Image.Resampling.BICUBIC))
 
     def __getitem__(self, i):
         return self.load(i), random.random()

@@ -102,7 +102,8 @@ def _makes_named_tuple(code: types.CodeType, space: dict[str, Any]) -> bool:
 @functools.lru_cache(maxsize=256)
 def _is_new(code: types.CodeType) -> bool:
     try:
-        made = namedtuple("made", code.co_varnames[1 : code.co_argcount])  # noqa: PYI024 - to compare
+        fields = code.co_varnames[1 : code.co_argcount]
+        made: Any = namedtuple("made", fields)  # type: ignore[misc]  # noqa: PYI024 - to compare
     except (TypeError, ValueError):
         return False
     return code == getattr(made.__new__, "__code__", None)

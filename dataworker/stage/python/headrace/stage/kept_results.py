@@ -168,7 +168,21 @@ class Packed:
         self._held.append(flat)
         return len(self.buffers) - 1
 
+    def _array_of_bytes(self, value: Any) -> Any:
+        """np.asarray of a picture: all of a bytes object, which nobody can write."""
+        all_of = np.frombuffer(value.base, np.uint8)
+        place, bytes_place = (one.__array_interface__["data"][0] for one in (value, all_of))
+        flags, kind = value.flags, value.dtype
+        is_all = place == bytes_place and value.nbytes == all_of.nbytes and flags.c_contiguous
+        if flags.writeable or not (
+            is_all and flags.aligned and kind.kind in "biufc" and kind.metadata is None
+        ):
+            raise NotPacked("it is an array in somebody else's memory")
+        return "b", self._add(all_of), kind.str, value.shape
+
     def _array(self, value: Any) -> Any:
+        if type(value.base) is bytes and value.nbytes:
+            return self._array_of_bytes(value)
         base = value if value.flags.owndata else value.base
         if type(base) is not np.ndarray or not base.flags.owndata:
             raise NotPacked("it is an array in somebody else's memory")
@@ -273,6 +287,8 @@ class Entry:
             return self._atoms[spec[1]]
         if kind == "a":
             return self._array(spec)
+        if kind == "b":
+            return np.ndarray(spec[3], np.dtype(spec[2]), bytes(self._buffers[spec[1]]))
         if kind == "T":
             return self._tensor(spec)
         if kind == "list":

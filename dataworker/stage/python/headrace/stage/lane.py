@@ -176,7 +176,7 @@ class LanePort:
                 asked = self._requests.next(timeout)
             elif asked.worker is not None:  # the one that could not be made before
                 self._voice.answers()
-                self._take_count()  # they were counted where they were made first
+                self._take_counts()  # they were counted where they were made first
             if asked is None:
                 if self._requests.ended:
                     self._voice.end()
