@@ -69,8 +69,8 @@ given = json.loads(sys.argv[1])
 BASE = np.linspace(0, 1, 4000)
 
 
-def made(i):
-    return np.sin(np.outer(BASE, BASE[:60]) * i).sum(axis=0)
+def made(i):  # takes several times what a found function must, so that lanes may give results of it
+    return np.sin(np.outer(BASE, BASE[:200]) * i).sum(axis=0)
 
 
 if given["declared"]:
