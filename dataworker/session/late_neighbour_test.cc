@@ -149,7 +149,7 @@ TEST_F(LateNeighbour, NoIdIsGivenTwice) {
     while (!half.RowsNow().empty()) std::this_thread::yield();
     Advance(Neighbours::kLookEvery);
   }
-  half.Ask()->wait();
+  AskInVain(half);
   EXPECT_FALSE(net::AcceptWaiting(listener_.get()).valid());
 }
 
