@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -45,9 +46,9 @@ class MarkedFiles {
     UniqueFd descriptor;  // that can only be read
     std::uint64_t bytes = 0;
   };
-  // Opens a file of List for the job, which counts as its user. The file's room is free again when the last
+  // Opens a file of List. `user`: the job that counts as its user; nothing: it stays who it was. The file's room is free again when the last
   // descriptor is closed. kNotFound: it was given up. Other errors: the system's.
-  [[nodiscard]] virtual Result<File> Open(JobId job, std::uint64_t file) = 0;
+  [[nodiscard]] virtual Result<File> Open(std::optional<JobId> user, std::uint64_t file) = 0;
   // Notes that a process has waited so long for so many bytes, which were not in the kernel's memory.
   virtual void NoteRead(std::uint64_t bytes, Duration waited) = 0;
   // What reading from the medium takes, by what was noted.

@@ -51,7 +51,8 @@ void NeighbourDesk::OnWaiting() {
     LogWarning("refused another user's process at " + path_);
     return;
   }
-  if (connections_.size() >= kMostConnections) HangUp(connections_.begin()->first);
+  // Who came first stays: each that is hung up on would come again, and have another's place.
+  if (connections_.size() >= kMostConnections) return;
   const std::uint64_t id = ++last_;
   reactor_.WatchFd(socket.get(), [this, id] { OnPacket(id); });
   connections_.emplace(id, std::move(socket));

@@ -15,7 +15,7 @@ namespace headrace::dataworker {
 
 // Where the neighbours of a worker ask what leaves it keeps: the answering half of Neighbours. A Unix socket in the
 // worker's private directory, that processes of its user alone reach (SO_PEERCRED). Who sends anything but a
-// question of this ground is hung up on. Reactor thread; destroyed before its reactor, and not inside `on_ask`.
+// question of this ground is hung up on, and so is who comes when kMostConnections are there. Reactor thread; destroyed before its reactor, and not inside `on_ask`.
 class NeighbourDesk {
  public:
   static constexpr std::size_t kMostConnections = 64;

@@ -68,7 +68,7 @@ NeighbourPacket PacketOf(const NeighbourGround& ground, const NeighbourAsk& ask)
                .zero = 0,
                .request = ask.request,
                .number = ask.number,
-               .size = static_cast<std::uint64_t>(ask.job.value),
+               .size = 0,
                .more = 0});
 }
 
@@ -88,8 +88,8 @@ Result<NeighbourAsk> ReadNeighbourAsk(const NeighbourGround& ground, ByteSpan pa
   HR_TRY(const Words words, Unpack(ground, packet));
   NeighbourAsk ask{.what = static_cast<NeighbourAsk::What>(words.what),
                    .request = words.request,
-                   .number = words.number,
-                   .job = JobId(static_cast<std::int64_t>(words.size))};
+                   .number = words.number};
+  if (words.size != 0) return InvalidArgument("a question that says more");
   if (ask.what != NeighbourAsk::What::kIndex && ask.what != NeighbourAsk::What::kSegment) {
     return InvalidArgument("a question of unknown kind " + std::to_string(words.what));
   }

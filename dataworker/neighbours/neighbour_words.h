@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/buffer.h"
-#include "base/ids.h"
 #include "base/result.h"
 #include "schemas/wire/control.h"
 
@@ -21,18 +20,18 @@ using NeighbourGround = std::array<std::uint64_t, 2>;
 [[nodiscard]] NeighbourGround NeighbourGroundOf(const wire::HostIdentity& host,
                                                 std::string_view coordinator);
 
-// 64 bytes, little endian: u32 magic, u32 protocol, u64 ground[2], u32 what, u32 zero, u64 request, number, size, more.
+// 64 bytes, little endian: u32 magic, u32 protocol, u64 ground[2], u32 what, u32 zero, u64 request, number, size (0
+// of a question), more (0).
 using NeighbourPacket = std::array<std::byte, 64>;
 
 struct NeighbourAsk {
   enum class What : std::uint32_t {
     kIndex = 1,    // all that is kept, unless it is still the version `number`
-    kSegment = 2,  // the memory or the file of that number, for a lane of `job`
+    kSegment = 2,  // the memory or the file of that number
   };
   What what = What::kIndex;
   std::uint64_t request = 0;  // which the answer names
   std::uint64_t number = 0;
-  JobId job;
 };
 
 struct NeighbourTold {

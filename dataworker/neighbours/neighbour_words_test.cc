@@ -11,16 +11,13 @@ namespace {
 constexpr NeighbourGround kGround{7, 9};
 
 TEST(NeighbourWords, WhatIsSaidIsRead) {
-  const NeighbourAsk ask{.what = NeighbourAsk::What::kSegment,
-                         .request = 3,
-                         .number = std::uint64_t{1} << 63 | 5,
-                         .job = JobId(8)};
+  const NeighbourAsk ask{
+      .what = NeighbourAsk::What::kSegment, .request = 3, .number = std::uint64_t{1} << 63 | 5};
   const auto read = ReadNeighbourAsk(kGround, PacketOf(kGround, ask));
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->what, ask.what);
   EXPECT_EQ(read->request, 3U);
   EXPECT_EQ(read->number, ask.number);
-  EXPECT_EQ(read->job, JobId(8));
   const NeighbourTold told{
       .how = NeighbourTold::How::kHere, .request = 3, .version = 4, .size = 96};
   const auto heard = ReadNeighbourTold(kGround, PacketOf(kGround, told));
@@ -46,7 +43,8 @@ TEST(NeighbourWords, WhatIsNoPacketIsRefused) {
   EXPECT_EQ(ReadNeighbourTold(kGround, ask).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(ReadNeighbourAsk(kGround, ByteSpan(ask).first(63)).status().code(),
             Code::kInvalidArgument);
-  for (const std::size_t at : {0U, 24U, 28U, 63U}) {  // magic, what, and the two that say nothing
+  for (const std::size_t at :
+       {0U, 24U, 28U, 48U, 63U}) {  // magic, what, and those that say nothing
     NeighbourPacket damaged = ask;
     damaged[at] ^= std::byte{0x40};
     EXPECT_EQ(ReadNeighbourAsk(kGround, damaged).status().code(), Code::kInvalidArgument) << at;

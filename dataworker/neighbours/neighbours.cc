@@ -45,11 +45,12 @@ void Neighbours::Refresh(std::function<void()> then) {
   Look();
   std::vector<std::uint64_t> gone;
   for (auto& [id, of] : known_) {
-    if (of.index_request != 0) continue;  // it is late
-    const NeighbourAsk ask{.what = NeighbourAsk::What::kIndex,
-                           .request = ++last_request_,
-                           .number = of.version,
-                           .job = {}};
+    if (of.index_request != 0) {  // it is late, and not asked twice
+      if (!of.mute) awaited_.insert(id);
+      continue;
+    }
+    const NeighbourAsk ask{
+        .what = NeighbourAsk::What::kIndex, .request = ++last_request_, .number = of.version};
     if (!net::SendPacketTo(of.socket.get(), PacketOf(parts_.ground, ask)).ok()) {
       gone.push_back(id);
       continue;
@@ -71,25 +72,20 @@ std::vector<Neighbours::Offered> Neighbours::offered() const {
   return offered;
 }
 
-void Neighbours::Segment(std::uint64_t neighbour, JobId job, std::uint64_t number, OnSegment then) {
+void Neighbours::Segment(std::uint64_t neighbour, std::uint64_t number, OnSegment then) {
   const auto found = known_.find(neighbour);
   if (found == known_.end() || found->second.mute) {
     return then(NotFound("a segment of a neighbour that has gone"));
   }
-  const NeighbourAsk ask{.what = NeighbourAsk::What::kSegment,
-                         .request = ++last_request_,
-                         .number = number,
-                         .job = job};
+  const NeighbourAsk ask{
+      .what = NeighbourAsk::What::kSegment, .request = ++last_request_, .number = number};
   if (!net::SendPacketTo(found->second.socket.get(), PacketOf(parts_.ground, ask)).ok()) {
     Forget(neighbour, false);
     return then(NotFound("a segment of a neighbour that has gone"));
   }
-  const net::TimerId deadline = reactor_.AddOnce(kPatience, [this, neighbour, ask] {
-    const auto of = known_.find(neighbour);
-    if (of == known_.end()) return;
-    auto late = of->second.wanted.extract(ask.request);
-    if (late) late.mapped().then(NotFound("a segment of a neighbour that is silent"));
-  });
+  // Each one that waits would wait as long.
+  const net::TimerId deadline =
+      reactor_.AddOnce(kPatience, [this, neighbour] { Mute(known_.at(neighbour)); });
   found->second.wanted.emplace(ask.request, Wanted{number, std::move(then), deadline});
 }
 
@@ -103,7 +99,7 @@ void Neighbours::Look() {
   std::set<std::string> have{parts_.own};
   for (const auto& [id, of] : known_) have.insert(of.name);
   for (const std::string& name : NamesIn(parts_.directory)) {
-    if (known_.size() >= kMost) return;
+    if (known_.size() >= kMost || last_id_ >= parts_.most_id) return;
     if (!have.contains(name) && !left_alone_.contains(name)) Connect(name);
   }
 }
@@ -111,10 +107,7 @@ void Neighbours::Look() {
 void Neighbours::Connect(const std::string& name) {
   Result<UniqueFd> socket = net::ConnectToUser(parts_.directory + "/" + name);
   if (!socket.ok()) return;  // it has ended, or is another user's
-  do {
-    last_id_ = last_id_ % kMostId + 1;
-  } while (known_.contains(last_id_));
-  const std::uint64_t id = last_id_;
+  const std::uint64_t id = ++last_id_;
   reactor_.WatchFd(socket->get(), [this, id] { OnPacket(id); });
   Known& of = known_[id];
   of.name = name;
@@ -132,7 +125,9 @@ void Neighbours::OnPacket(std::uint64_t id) {
   }
   Result<NeighbourTold> told = InvalidArgument("a packet of another size");
   if (taken.bytes == packet.size()) told = ReadNeighbourTold(parts_.ground, packet);
-  const Status status = told.ok() ? OnTold(of, *told, std::move(taken.descriptor)) : told.status();
+  std::optional<Answered> answered;
+  const Status status =
+      told.ok() ? OnTold(of, *told, std::move(taken.descriptor), answered) : told.status();
   if (!status.ok()) {
     if (status.code() != Code::kUnsupported) {
       LogWarning("no leaves are taken of the worker at " + parts_.directory + "/" + of.name + ": " +
@@ -141,11 +136,15 @@ void Neighbours::OnPacket(std::uint64_t id) {
     Forget(id, true);
   }
   EndRoundIfAllAnswered();
+  // Last: it may ask again, and have `of` forgotten.
+  if (answered) answered->then(std::move(answered->file));
 }
 
-Status Neighbours::OnTold(Known& of, const NeighbourTold& told, UniqueFd descriptor) {
+Status Neighbours::OnTold(Known& of, const NeighbourTold& told, UniqueFd descriptor,
+                          std::optional<Answered>& answered) {
   if (told.request == of.index_request && told.request != 0) {
     of.index_request = 0;
+    of.late = false;
     return OnIndex(of, told, std::move(descriptor));
   }
   auto wanted = of.wanted.extract(told.request);
@@ -153,7 +152,7 @@ Status Neighbours::OnTold(Known& of, const NeighbourTold& told, UniqueFd descrip
   reactor_.CancelTimer(wanted.mapped().deadline);
   Result<File> file = SegmentOf(wanted.mapped().number, told, std::move(descriptor));
   const Status status = file.status();
-  wanted.mapped().then(std::move(file));
+  answered = {std::move(wanted.mapped().then), std::move(file)};
   return status.code() == Code::kNotFound ? Status() : status;
 }
 
@@ -166,6 +165,8 @@ Status Neighbours::OnIndex(Known& of, const NeighbourTold& told, UniqueFd descri
   }
   std::shared_ptr<const SealedMemory> index;
   if (told.size > 0) {
+    // None is left in this process: it is as if nothing new was said.
+    if (!descriptor.valid()) return {};
     HR_TRY(index, SealedMemory::Take(std::move(descriptor), parts_.most_index_bytes));
     if (index->bytes().size() != told.size || !parts_.is_index(index->bytes())) {
       return InvalidArgument("a damaged index");
@@ -182,9 +183,10 @@ Result<Neighbours::File> Neighbours::SegmentOf(std::uint64_t number, const Neigh
   if (told.how == NeighbourTold::How::kNothing) {
     return NotFound("a segment that a neighbour has given up");
   }
-  if (told.how != NeighbourTold::How::kHere || !descriptor.valid()) {
+  if (told.how != NeighbourTold::How::kHere) {
     return InvalidArgument("an answer without a segment");
   }
+  if (!descriptor.valid()) return NotFound("a segment that no descriptor was left for");
   if (parts_.is_of_a_file(number)) {
     // Lanes read it, and believe nothing. But a pipe would have them wait.
     struct stat st;
@@ -208,19 +210,32 @@ void Neighbours::Forget(std::uint64_t id, bool leave_alone) {
   if (leave_alone) left_alone_[of.name] = reactor_.clock().Now() + kLeftAlone;
   if (of.index && !of.mute) ++version_;
   awaited_.erase(id);
-  for (auto& [request, wanted] : of.wanted) {
-    reactor_.CancelTimer(wanted.deadline);
-    wanted.then(NotFound("a segment of a neighbour that has gone"));
-  }
+  TellNothing(std::exchange(of.wanted, {}));
   EndRoundIfAllAnswered();
+}
+
+void Neighbours::Mute(Known& of) {
+  if (of.index && !of.mute) ++version_;
+  of.mute = true;
+  TellNothing(std::exchange(of.wanted, {}));
+}
+
+void Neighbours::TellNothing(WantedByRequest wanted) {
+  for (auto& [request, each] : wanted) reactor_.CancelTimer(each.deadline);
+  for (auto& [request, each] : wanted) {
+    each.then(NotFound("a segment of a neighbour that has gone, or is silent"));
+  }
 }
 
 void Neighbours::OnLate() {
   late_ = 0;
   for (const std::uint64_t id : std::exchange(awaited_, {})) {
-    Known& of = known_.at(id);
-    if (of.index && !of.mute) ++version_;
-    of.mute = true;
+    const auto of = known_.find(id);
+    if (of == known_.end()) continue;  // whoever waited for another has had it forgotten
+    if (of->second.late)
+      Mute(of->second);
+    else
+      of->second.late = true;
   }
   EndRoundIfAllAnswered();
 }

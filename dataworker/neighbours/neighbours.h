@@ -6,12 +6,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/ids.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "dataworker/cache/sealed_memory.h"
@@ -26,14 +26,17 @@ namespace headrace::dataworker {
 //
 // Nothing is asked before a lane asks. A neighbour's index is a sealed memory file, which stays theirs to change by
 // making another. What does not keep to the words, or is of another ground, is hung up on and left alone for
-// kLeftAlone. One that does not answer within kPatience counts as gone until it does. Reactor thread.
+// kLeftAlone. One that is late with an index is taken to make it: what it has said last counts. One that is silent at
+// two such questions in a row, or at a segment, counts as gone until it says what it has. Reactor thread; nothing is
+// ended inside what it calls.
 class Neighbours {
  public:
   static constexpr Duration kPatience = std::chrono::milliseconds(50);
   static constexpr Duration kLookEvery = std::chrono::seconds(1);  // into the directory
   static constexpr Duration kLeftAlone = std::chrono::seconds(60);
   static constexpr std::size_t kMost = 63;
-  // Ids of neighbours, each of one connection's. Numbers of segments are smaller than 2^kNumberBits.
+  // Ids of neighbours, each of one connection's, and never another's: a lane may have an index of any age. When all
+  // are given, no new neighbour is found. Numbers of segments are smaller than 2^kNumberBits.
   static constexpr std::uint64_t kMostId = (std::uint64_t{1} << 15) - 1;
   static constexpr int kNumberBits = 48;
 
@@ -46,6 +49,7 @@ class Neighbours {
     std::function<bool(std::uint64_t)>
         is_of_a_file;  // whether a segment of that number is no memory
     std::size_t most_segment_bytes = 0;
+    std::uint64_t most_id = kMostId;
   };
   // Has none before Begin. `reactor` outlives it.
   explicit Neighbours(net::Reactor& reactor) : reactor_(reactor) {}
@@ -74,8 +78,8 @@ class Neighbours {
   };
   using OnSegment = std::function<void(Result<File>)>;
   // Asks for a segment of that index, and calls `then` once, within kPatience. kNotFound: it was given up, or the
-  // neighbour has gone, or is silent.
-  void Segment(std::uint64_t neighbour, JobId job, std::uint64_t number, OnSegment then);
+  // neighbour has gone, or is silent, or no descriptor is left.
+  void Segment(std::uint64_t neighbour, std::uint64_t number, OnSegment then);
 
  private:
   struct Wanted {  // a segment
@@ -83,24 +87,34 @@ class Neighbours {
     OnSegment then;
     net::TimerId deadline = 0;
   };
+  using WantedByRequest = std::map<std::uint64_t, Wanted>;
+  struct Answered {
+    OnSegment then;
+    Result<File> file;
+  };
   struct Known {
     std::string name;
     UniqueFd socket;
     std::uint64_t index_request = 0;  // that has no answer; 0: none
-    bool mute = false;
-    std::uint64_t version = 0;  // of the index; 0: none came yet
+    bool late = false;                // with that answer
+    bool mute = false;                // counts as gone
+    std::uint64_t version = 0;        // of the index; 0: none came yet
     std::shared_ptr<const SealedMemory> index;
-    std::map<std::uint64_t, Wanted> wanted;  // by request
+    WantedByRequest wanted;
   };
 
   void Look();
   void Connect(const std::string& name);
   void OnPacket(std::uint64_t id);
-  Status OnTold(Known& of, const NeighbourTold& told, UniqueFd descriptor);
+  // `answered`: what it is an answer to, for the caller to call.
+  Status OnTold(Known& of, const NeighbourTold& told, UniqueFd descriptor,
+                std::optional<Answered>& answered);
   Status OnIndex(Known& of, const NeighbourTold& told, UniqueFd descriptor);
   [[nodiscard]] Result<File> SegmentOf(std::uint64_t number, const NeighbourTold& told,
                                        UniqueFd descriptor) const;
   void Forget(std::uint64_t id, bool leave_alone);
+  void Mute(Known& of);
+  void TellNothing(WantedByRequest wanted);
   void OnLate();
   void EndRoundIfAllAnswered();
 

@@ -307,6 +307,28 @@ TEST_F(LeafFilesTest, AFileThatWasGivenUpAndOneThatNeverWasAreNotFound) {
   }
 }
 
+// As in memory: the job of a neighbour's lane protects nothing here.
+TEST_F(LeafFilesTest, AFileThatANeighbourUsesIsGivenUpNoSooner) {
+  Start(0, 64 << 20);
+  std::vector<LeafShelf::FullRow> rows;
+  const auto last = [&] {
+    return std::ranges::max(rows, {}, [](const auto& row) { return row[8]; });
+  };
+  for (std::uint64_t tag = 1; rows.empty() || last()[8] == rows[0][8]; ++tag) {
+    ASSERT_TRUE(Put({{tag, 900'000}}).ok());
+    rows = RowsOf(tag);
+    std::ranges::sort(rows, {}, [](const auto& row) { return row[8]; });
+  }
+  const std::uint64_t used = rows[0][8];
+  ASSERT_TRUE(shelf_->Segment(std::nullopt, used).ok());
+  const std::uint64_t bytes = store_->JobStats()[0].all.bytes;
+  store_->SetQuota(kFileJob, StoreQuota{.bytes = 0, .tiers = {{"disk", bytes - 1}}});
+  rows = Rows();
+  ASSERT_FALSE(rows.empty());
+  for (const auto& row : rows)
+    EXPECT_EQ(row[8], used) << "the smaller one goes, as without neighbours";
+}
+
 // Lanes hand over, quotas change, files change, the worker starts again: what an index names has the bytes of its
 // name, or is not found, and budgets are kept.
 TEST_F(LeafFilesTest, WhateverHappensAnIndexNeverNamesOtherBytes) {

@@ -1,5 +1,6 @@
 #include "dataworker/session/leaf_neighbours.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -52,7 +53,7 @@ NeighbourDesk::Answer AnswerNeighbour(LeafShelf& shelf, const NeighbourAsk& ask,
     file = std::move(offer->file);
   } else {
     // Segments of neighbours are theirs to give: nobody is asked on another's behalf.
-    Result<LeafShelf::File> found = shelf.Segment(ask.job, ask.number);
+    Result<LeafShelf::File> found = shelf.Segment(std::nullopt, ask.number);
     if (!found.ok()) return answer;
     answer.told.how = How::kHere;
     file = std::move(found).value();

@@ -91,14 +91,16 @@ struct TestHalf {
     });
     return rows;
   }
-  Result<Neighbours::File> Segment(std::uint64_t number) {
-    std::promise<Result<Neighbours::File>> came;
-    reactor.Post([&] {
+  Result<Neighbours::File> Segment(std::uint64_t number) { return AskSegment(number).get(); }
+  std::future<Result<Neighbours::File>> AskSegment(std::uint64_t number) {
+    auto came = std::make_shared<std::promise<Result<Neighbours::File>>>();
+    reactor.Post([this, came, number] {
       const LeafShelf::Place place = LeafShelf::PlaceOf(number);
-      neighbours.Segment(place.neighbour, kJobOfLane, place.number,
-                         [&](Result<Neighbours::File> file) { came.set_value(std::move(file)); });
+      neighbours.Segment(place.neighbour, place.number, [came](Result<Neighbours::File> file) {
+        came->set_value(std::move(file));
+      });
     });
-    return came.get_future().get();
+    return came->get_future();
   }
 
   net::Reactor& reactor;

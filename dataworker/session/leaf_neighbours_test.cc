@@ -46,6 +46,21 @@ TEST_F(LeafNeighboursTest, WhatCountsIsTheQuotaOfWhoHasIt) {
   EXPECT_EQ(ReadAll(before->descriptor, 64), CopyBytes(ByteSpan(Pixels(64, 0))));
 }
 
+// The job of a neighbour's lane is none of this store's: as its user it would take away what protects the segment.
+TEST_F(LeafNeighboursTest, WhatANeighbourUsesIsGivenUpNoSooner) {
+  TestHalf& a = Add("w1");
+  a.Keep({5}, 1);
+  a.Keep({6}, 2);
+  TestHalf& b = Add("w2");
+  const auto rows = b.Rows();
+  ASSERT_EQ(rows.size(), 2U);
+  ASSERT_TRUE(b.Segment(rows[1][8]).ok());
+  RunOn(*reactor_, [&] { a.store->SetQuota(kJobOfLane, StoreQuota{.bytes = 12'000}); });
+  const auto left = a.RowsNow();
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0][0], 6U) << "the older one goes, as without neighbours";
+}
+
 TEST_F(LeafNeighboursTest, WhatDidNotChangeIsNotToldAgain) {
   TestHalf &a = Add("w1"), &b = Add("w2");
   a.Keep({5});

@@ -96,8 +96,7 @@ Status LeafShelf::Renew(Made& made, bool of_neighbours, SteadyTime now) const {
   const MarkedFiles* const files = store_->files();
   const std::uint64_t files_version = files == nullptr ? 0 : files->version();
   const std::uint64_t neighbours = of_neighbours ? neighbours_version_ : 0;
-  const auto rows = static_cast<Duration::rep>(made.file.bytes / sizeof(FullRow));
-  const Duration least = std::max(kLeastAge, rows * kAgeOfRow);
+  const Duration least = made.Age();
   const bool segments_changed = made.segments != segments_version_ || made.neighbours != neighbours;
   const bool changed = segments_changed || made.files != files_version;
   const bool at_once = segments_changed && least == kLeastAge;
@@ -113,8 +112,11 @@ Status LeafShelf::Renew(Made& made, bool of_neighbours, SteadyTime now) const {
 
 Result<LeafShelf::File> LeafShelf::Index(SteadyTime now) {
   Sweep();
-  Made& made = neighbours_.empty() ? own_ : all_;
-  HR_RETURN_IF_ERROR(Renew(made, !neighbours_.empty(), now));
+  const bool of_neighbours = !neighbours_.empty();
+  Made& made = of_neighbours ? all_ : own_;
+  HR_RETURN_IF_ERROR(Renew(made, of_neighbours, now));
+  // Neighbours that come and go do not make a large one again and again.
+  if (!of_neighbours && now - all_.at >= all_.Age()) all_ = {};
   return CopyOf(made.file);
 }
 
@@ -139,7 +141,6 @@ bool LeafShelf::IsIndex(ByteSpan index) {
 void LeafShelf::SetNeighbours(std::vector<Neighbours::Offered> neighbours, std::uint64_t version) {
   neighbours_ = std::move(neighbours);
   neighbours_version_ = version;
-  if (neighbours_.empty()) all_ = {};
 }
 
 Result<LeafShelf::File> LeafShelf::IndexOfMemory() {
@@ -196,9 +197,9 @@ std::optional<ReadCost> LeafShelf::CostOfFiles() const {
   return files->Cost();
 }
 
-Result<LeafShelf::File> LeafShelf::Segment(JobId job, std::uint64_t segment) {
+Result<LeafShelf::File> LeafShelf::Segment(std::optional<JobId> user, std::uint64_t segment) {
   if (MarkedFiles* const files = store_->files(); files != nullptr && (segment & kOfFile) != 0) {
-    HR_TRY(MarkedFiles::File file, files->Open(job, segment & ~kOfFile));
+    HR_TRY(MarkedFiles::File file, files->Open(user, segment & ~kOfFile));
     return File{std::move(file.descriptor), file.bytes};
   }
   const auto found = segments_.find(segment);
@@ -207,7 +208,7 @@ Result<LeafShelf::File> LeafShelf::Segment(JobId job, std::uint64_t segment) {
   if (!chunk) return NotFound("a segment of leaves that was given up");
   const auto memory = std::dynamic_pointer_cast<SealedMemory>(chunk->body());
   if (!memory) return NotFound("a segment of leaves that was given up");
-  chunk->SetUser(job);
+  if (user) chunk->SetUser(*user);
   UniqueFd copy(::fcntl(memory->descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) return ErrnoStatus(errno, "a descriptor for leaves");
   return File{std::move(copy), memory->bytes().size()};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -85,8 +86,9 @@ class LeafShelf {
   void SetNeighbours(std::vector<Neighbours::Offered> neighbours, std::uint64_t version);
   // What is there in memory, for lanes of a release that knows no files. Made anew each time.
   Result<File> IndexOfMemory();
-  // A segment that is kept here and that an index names, for the job. kNotFound: it was given up.
-  Result<File> Segment(JobId job, std::uint64_t segment);
+  // A segment that is kept here and that an index names. `user`: the job whose lane asks, which counts as its user.
+  // Nothing: a neighbour's, which this store does not know, so it takes no other's place. kNotFound: it was given up.
+  Result<File> Segment(std::optional<JobId> user, std::uint64_t segment);
   // Of a neighbour's segment: the neighbour's id, and its own number for it. Id 0: the segment is kept here.
   struct Place {
     std::uint64_t neighbour = 0, number = 0;
@@ -110,6 +112,11 @@ class LeafShelf {
     std::uint64_t number = 0;  // how often it was made
     std::uint64_t segments = 0, files = 0, neighbours = 0;
     SteadyTime at{};
+    // That it has before it is made again.
+    [[nodiscard]] Duration Age() const {
+      const auto rows = static_cast<Duration::rep>(file.bytes / sizeof(FullRow));
+      return std::max<Duration>(kLeastAge, rows * kAgeOfRow);
+    }
   };
   // Makes it again if that is due.
   Status Renew(Made& made, bool of_neighbours, SteadyTime now) const;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dataworker/cache/memory/memory_cache.h"
+#include "dataworker/cache/sealed_memory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -129,6 +130,31 @@ TEST_F(LeafShelfTest, ALargeIndexIsMadeAgainOnlyNowAndThen) {
   const SteadyTime later = SteadyTime() + 30'000 * LeafShelf::kAgeOfRow;
   EXPECT_EQ(Index(later - Duration(1)).size(), 30'000U);
   EXPECT_EQ(Index(later).size(), 30'001U);
+}
+
+TEST_F(LeafShelfTest, NeighboursThatComeAndGoDoNotMakeALargeIndexAgain) {
+  std::vector<LeafRow> rows;
+  for (std::uint64_t tag = 0; tag < 30'000; ++tag) rows.push_back(RowOf(tag, 0, 8));
+  ASSERT_TRUE(Put(64, rows).ok());
+  std::uint64_t version = 0;
+  const auto keeps = [&](std::size_t count) {
+    std::vector<Neighbours::Offered> offered;
+    if (count > 0) {
+      const Bytes index(count * sizeof(LeafShelf::FullRow));
+      auto sealed = SealedMemory::Take(Memory(index), index.size());
+      ASSERT_TRUE(sealed.ok());
+      offered.push_back({1, std::move(sealed).value()});
+    }
+    shelf_->SetNeighbours(std::move(offered), ++version);
+  };
+  const SteadyTime later = SteadyTime() + 30'001 * LeafShelf::kAgeOfRow;
+  keeps(1);
+  EXPECT_EQ(Index().size(), 30'001U);
+  keeps(0);
+  EXPECT_EQ(Index().size(), 30'000U);
+  keeps(2);
+  EXPECT_EQ(Index(later - Duration(1)).size(), 30'001U);
+  EXPECT_EQ(Index(later).size(), 30'002U);
 }
 
 TEST_F(LeafShelfTest, ItCountsInTheJobsQuotaWithItsEntries) {

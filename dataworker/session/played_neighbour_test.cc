@@ -15,77 +15,10 @@
 #include <span>
 #include <thread>
 
-#include "dataworker/session/leaf_neighbours_fixture.h"
-#include "net/user_socket.h"
+#include "dataworker/session/played_neighbour_fixture.h"
 
 namespace headrace::dataworker::neighbour_tests {
 namespace {
-
-using How = NeighbourTold::How;
-
-LeafShelf::FullRow RowAt(std::uint64_t tag, std::uint64_t segment) {
-  return {tag, 1, tag, 10, 0, 0, 7, 7, segment, 0, 64, 1000};
-}
-
-UniqueFd SealedRows(const std::vector<LeafShelf::FullRow>& rows) {
-  auto file = MemoryFile("rows", std::as_bytes(std::span(rows)));
-  EXPECT_TRUE(file.ok());
-  return std::move(file).value();
-}
-
-// A process that answers as the test wants.
-class PlayedNeighbour : public LeafNeighboursTest {
- protected:
-  PlayedNeighbour() {
-    auto listener = net::ListenForUser(folder_ + "/w7.leaves");
-    EXPECT_TRUE(listener.ok());
-    listener_ = std::move(listener).value();
-  }
-  void Await(const UniqueFd& socket) {
-    pollfd event{.fd = socket.get(), .events = POLLIN, .revents = 0};
-    ASSERT_EQ(::poll(&event, 1, 60'000), 1);
-  }
-  void Accept() {
-    Await(listener_);
-    socket_ = net::AcceptWaiting(listener_.get());
-    ASSERT_TRUE(socket_.valid());
-  }
-  NeighbourAsk Hear() {
-    Await(socket_);
-    NeighbourPacket packet;
-    const net::TakenPacket taken = net::TakePacket(socket_.get(), packet);
-    EXPECT_EQ(taken.bytes, packet.size());
-    const auto ask = ReadNeighbourAsk(ground_, packet);
-    EXPECT_TRUE(ask.ok());
-    return ask.ok() ? *ask : NeighbourAsk();
-  }
-  void Say(const NeighbourTold& told, const UniqueFd& descriptor = UniqueFd()) {
-    EXPECT_TRUE(net::SendPacketTo(socket_.get(), PacketOf(ground_, told), descriptor.get()).ok());
-  }
-  // Whether it was hung up on.
-  bool IsHungUpOn() {
-    Await(socket_);
-    NeighbourPacket packet;
-    return net::TakePacket(socket_.get(), packet).event == net::TakenPacket::Event::kHangup;
-  }
-  // Connects, and answers the first question so. Whether it is left alone after that.
-  bool IsRefused(NeighbourTold told, const UniqueFd& descriptor) {
-    TestHalf& half = Add("w1");
-    const auto asked = half.Ask();
-    Accept();
-    told.request = Hear().request;
-    Say(told, descriptor);
-    asked->wait();
-    const bool refused = half.RowsNow().empty() && IsHungUpOn();
-    Advance(Neighbours::kLookEvery);
-    EXPECT_TRUE(half.Rows().empty()) << "nobody is asked, and nobody waits";
-    End(half);
-    return refused;
-  }
-
-  const NeighbourGround ground_ = NeighbourGroundOf(kThisHost, kCoordinatorOfAll);
-  UniqueFd listener_, socket_;
-};
 
 TEST_F(PlayedNeighbour, ADamagedIndexIsRefusedAndItsWorkerLeftAlone) {
   const NeighbourTold here{.how = How::kHere, .version = 1, .size = sizeof(LeafShelf::FullRow)};
@@ -99,7 +32,6 @@ TEST_F(PlayedNeighbour, ADamagedIndexIsRefusedAndItsWorkerLeftAlone) {
   EXPECT_TRUE(IsRefused(with([](auto& told) { told.version = 0; }), sound));
   EXPECT_TRUE(IsRefused(with([](auto& told) { told.how = How::kSame; }), sound));
   EXPECT_TRUE(IsRefused(with([](auto& told) { told.how = How::kNothing; }), sound));
-  EXPECT_TRUE(IsRefused(here, UniqueFd()));
   EXPECT_TRUE(IsRefused(here, SealedRows({RowAt(5, std::uint64_t{1} << 48)})));
   const UniqueFd open(::memfd_create("open", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(open.get(), sizeof(LeafShelf::FullRow)), 0);
@@ -136,13 +68,12 @@ TEST_F(PlayedNeighbour, ASegmentThatCouldEndALaneIsNotGiven) {
   ASSERT_EQ(::ftruncate(open.get(), 4096), 0);
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  const UniqueFd pipe(ends[0]), other(ends[1]), none;
+  const UniqueFd pipe(ends[0]), other(ends[1]);
   struct Case {
     std::uint64_t segment;
     const UniqueFd& descriptor;
   };
-  for (const Case& each :
-       {Case{1, open}, Case{1, none}, Case{1, pipe}, Case{LeafShelf::kOfFile | 1, pipe}}) {
+  for (const Case& each : {Case{1, open}, Case{1, pipe}, Case{LeafShelf::kOfFile | 1, pipe}}) {
     TestHalf& half = Add("w1");
     const auto asked = half.Ask();
     Accept();
@@ -188,28 +119,6 @@ TEST_F(PlayedNeighbour, AFileIsPassedOn) {
   ASSERT_TRUE(segment.ok());
   EXPECT_EQ(asked_for, LeafShelf::kOfFile | 3) << "by its own number";
   EXPECT_EQ(ReadAll(segment->descriptor, 7), CopyBytes(AsBytes("content")));
-}
-
-TEST_F(PlayedNeighbour, OneThatIsSilentHoldsNobodyUpAndCountsAsGoneUntilItAnswers) {
-  TestHalf& half = Add("w1");
-  auto asked = half.Ask();
-  Accept();
-  std::uint64_t request = Hear().request;
-  Say({.how = How::kHere, .request = request, .version = 1, .size = sizeof(LeafShelf::FullRow)},
-      SealedRows({RowAt(5, 1)}));
-  asked->wait();
-  const auto rows = half.RowsNow();
-  ASSERT_EQ(rows.size(), 1U);
-  asked = half.Ask();
-  request = Hear().request;
-  Advance(Neighbours::kPatience);
-  asked->wait();
-  EXPECT_TRUE(half.RowsNow().empty());
-  EXPECT_EQ(half.Segment(rows[0][8]).status().code(), Code::kNotFound);
-  half.Ask()->wait();  // it is not asked twice, nor waited for again
-  Say({.how = How::kSame, .request = request, .version = 1});
-  while (half.RowsNow().empty()) std::this_thread::yield();
-  EXPECT_EQ(half.RowsNow(), rows);
 }
 
 TEST_F(PlayedNeighbour, WhatLanesHaveOfOneThatIsKilledStaysAndItIsForgotten) {

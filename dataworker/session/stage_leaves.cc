@@ -97,8 +97,7 @@ void AskNeighbours(SessionEnvironment& environment, const Attachment& attachment
   const LeafShelf::Place place = LeafShelf::PlaceOf(ask.first);
   if (ask.what != What::kLeafSegment || place.neighbour == 0) return answer(std::nullopt);
   environment.neighbours.Segment(
-      place.neighbour, attachment.job(), place.number,
-      [answer = std::move(answer)](Result<Neighbours::File> file) {
+      place.neighbour, place.number, [answer = std::move(answer)](Result<Neighbours::File> file) {
         if (!file.ok()) return answer(ToldFile(file.status()));
         answer(ToldFile(LeafShelf::File{std::move(file->descriptor), file->bytes}));
       });

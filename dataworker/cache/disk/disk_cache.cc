@@ -166,11 +166,11 @@ class DiskCache final : public CacheTier, public MarkedFiles {
     return index_.Marked(most);
   }
   [[nodiscard]] bool Has(const CacheKey& key) const override { return index_.Has(key); }
-  [[nodiscard]] Result<File> Open(JobId job, std::uint64_t file) override {
+  [[nodiscard]] Result<File> Open(std::optional<JobId> user, std::uint64_t file) override {
     const std::shared_ptr<Chunk> chunk = index_.FileOf(file);
     if (!chunk) return NotFound("a file of the disk cache that was given up");
     HR_TRY(UniqueFd descriptor, SegmentOf(*chunk).Reopen());
-    chunk->SetUser(job);
+    if (user) chunk->SetUser(*user);
     return File{std::move(descriptor), SegmentOf(*chunk).size()};
   }
   void NoteRead(std::uint64_t bytes, Duration waited) override {
