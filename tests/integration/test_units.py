@@ -144,7 +144,12 @@ def test_a_program_brings_its_pool_to_slurm(cluster, home):
     said = (home / f"slurm-{job}.out").read_text()
     assert "batches 6" in said, said
     assert not list(home.glob("keys-*")), "keys of the job alone"
-    assert [state for _, state, *_ in cluster.jobs("all")] == ["COMPLETED"], said
+
+    def states():
+        return [state for _, state, *_ in cluster.jobs("all")]
+
+    wait_for(lambda: states() != ["COMPLETING"], "end on its nodes", 60)
+    assert states() == ["COMPLETED"], said
 
 
 def test_workers_of_a_job_array_join_a_pool(cluster, home):

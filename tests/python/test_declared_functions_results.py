@@ -82,17 +82,18 @@ def test_what_somebody_watches_is_not_packed():
     assert watch() is value
 
 
-def arrays_of_bytes():
-    image = Image.frombytes("RGB", (5, 4), bytes(range(60)))
-    yield np.asarray(image)
-    yield np.asarray(image.convert("L"))
-    yield np.ndarray((4, 5), "<f4", bytes(range(80)))
-    yield np.frombuffer(bytes(range(80)), ">i2")
+ARRAYS_OF_BYTES = (
+    lambda: np.asarray(Image.frombytes("RGB", (5, 4), bytes(range(60)))),
+    lambda: np.asarray(Image.frombytes("RGB", (5, 4), bytes(range(60))).convert("L")),
+    lambda: np.ndarray((4, 5), "<f4", bytes(range(80))),
+    lambda: np.frombuffer(bytes(range(80)), ">i2"),
+)
 
 
 def test_arrays_of_bytes_are_such_arrays_again():
     """np.asarray of a picture: read-only, with a bytes object as its memory."""
-    for value in arrays_of_bytes():
+    for make in ARRAYS_OF_BYTES:
+        value = make()
         packed = cached_calls.Packed(value)
         made = Entry(memoryview(b"".join(map(bytes, packed.parts(b""))))).value()
         assert type(made) is np.ndarray and type(made.base) is bytes and made.base == value.base
@@ -111,10 +112,25 @@ def test_other_arrays_of_bytes_are_not_kept():
         np.ndarray((40,), np.uint8, content, 0, (2,)),
         np.ndarray((80,), np.dtype("u1", metadata={"a": 1}), content),
         np.ndarray((10,), "S8", content),
+        np.ndarray((1, 80), np.uint8, content, 0, (7, 1)),
         [whole, np.frombuffer(content, np.uint8)],
     ]
     for value in others:
         with pytest.raises(cached_calls.NotPacked):
+            cached_calls.Packed(value)
+    del others, whole
+    for kind in (">f8", "u1"):  # also where all else is right
+        value = np.ndarray((80 // np.dtype(kind).itemsize,), kind, content)
+        with pytest.raises(cached_calls.NotPacked, match="somebody else holds it"):
+            cached_calls.Packed(value)
+    layouts = [
+        ((40,), "u1", 0, None), ((79,), "u1", 1, None), ((8, 10), "u1", 0, (1, 8)), ((40,), "u1", 0, (2,)),
+        ((1, 80), "u1", 0, (7, 1)), ((10,), "S8", 0, None),
+        ((80,), np.dtype("u1", metadata={"a": 1}), 0, None),
+    ]  # fmt: skip
+    for shape, kind, offset, strides in layouts:
+        value = np.ndarray(shape, kind, bytes(bytearray(content)), offset, strides)
+        with pytest.raises(cached_calls.NotPacked, match="somebody else's memory"):
             cached_calls.Packed(value)
 
 

@@ -142,6 +142,24 @@ def test_a_share_is_compared_though_no_lane_could_afford_it():
     assert not Budget(kept).takes(FIRST, 0.01, 0.6)
 
 
+def test_lanes_that_live_at_once_leave_each_other_their_share():
+    """A lane of training and one of validation, both with number 0 and persistent: what each uses counts, and the
+    cheap comparisons of one do not use up those of the other."""
+    kept = [0, 0]
+    lanes = {"train": (Budget(kept), 0.001, 1.0), "validate": (Budget(kept), 0.05, 0.2)}
+    compared, used = dict.fromkeys(lanes, 0), dict.fromkeys(lanes, 0.0)
+    for _ in range(200):
+        for name, (budget, takes, epoch) in lanes.items():
+            for _ in range(50):
+                used[name] += epoch / 50
+                if budget.takes(FIRST, takes, used[name]):
+                    budget.spend(FIRST, takes)
+                    compared[name] += 1
+    assert kept[0] == pytest.approx(1e9 * sum(used.values()))
+    assert kept[1] <= 0.0101 * kept[0], "1% of all"
+    assert compared["train"] > 1500 and compared["validate"] >= 7
+
+
 @in_own_process
 def test_short_lanes_compare_for_ever():
     cached_calls.FIRST = cached_rules.FIRST = 2

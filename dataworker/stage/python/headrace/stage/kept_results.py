@@ -169,16 +169,15 @@ class Packed:
         return len(self.buffers) - 1
 
     def _array_of_bytes(self, value: Any) -> Any:
-        """np.asarray of a picture: all of a bytes object, which nobody can write."""
-        all_of = np.frombuffer(value.base, np.uint8)
-        place, bytes_place = (one.__array_interface__["data"][0] for one in (value, all_of))
-        flags, kind = value.flags, value.dtype
-        is_all = place == bytes_place and value.nbytes == all_of.nbytes and flags.c_contiguous
-        if flags.writeable or not (
-            is_all and flags.aligned and kind.kind in "biufc" and kind.metadata is None
-        ):
+        """np.asarray of a picture: all of a bytes object, which nobody else holds. Whoever does may write into it, by
+        torch.from_numpy of the array."""
+        self._only("bytes", value.base)
+        kind, shape = value.dtype, value.shape
+        is_all = value.nbytes == len(value.base) and kind.kind in "biufc" and kind.metadata is None
+        alike = np.ndarray(shape, kind, value.base) if is_all else None
+        if alike is None or alike.strides != value.strides or _place(alike) != _place(value):
             raise NotPacked("it is an array in somebody else's memory")
-        return "b", self._add(all_of), kind.str, value.shape
+        return "b", self._add(_u8(value.base)), kind.str, shape
 
     def _array(self, value: Any) -> Any:
         if type(value.base) is bytes and value.nbytes:
@@ -371,6 +370,10 @@ def _is_always_the_same(value: Any) -> bool:
     return kind is bytes and len(value) < 2
 
 
+def _place(array: Any) -> Any:
+    return array.__array_interface__["data"]  # the address, and whether it is read-only
+
+
 def _u8(memory: Any) -> Any:
     return np.frombuffer(memory, np.uint8) if memoryview(memory).nbytes else np.empty(0, np.uint8)
 
@@ -380,6 +383,7 @@ def _calibrated() -> dict[str, int]:
     counts: dict[str, int] = {}
     Packed.calibrates = counts
     makers: tuple[Callable[[], Any], ...] = list, lambda: [[]], lambda: np.zeros(4)[1:]
+    makers += (lambda: np.ndarray((2,), np.uint8, bytes([1, 2])),)
     for make in makers:
         value: Any = make()
         Packed(value)
