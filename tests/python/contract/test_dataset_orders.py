@@ -153,6 +153,17 @@ def hits(address: str) -> int:
     return sum(tier["hits"] for worker in workers for tier in worker["tiers"])
 
 
+def fill(program: subprocess.Popen, address: str) -> None:
+    """Until all is there. Each epoch fills what is not: a worker that had no time to answer got nothing of the last."""
+    epochs(program, 3)
+
+    def is_full() -> bool:
+        epochs(program, 1)
+        return entries(address) >= CLOUDS
+
+    wait_for(is_full, "all of it")
+
+
 # What Python stages keep has a name, and orders hold for it: while a job runs, after it, and for the next one.
 def test_what_stages_keep_is_pinned_over_a_restart_found_again_and_dropped(tmp_path):
     rng = np.random.default_rng(7)
@@ -163,8 +174,7 @@ def test_what_stages_keep_is_pinned_over_a_restart_found_again_and_dropped(tmp_p
     with contextlib.ExitStack() as stack:
         first = begin(stack, address, serve, "32M")
         with own_program(tmp_path, address) as program:
-            epochs(program, 4)
-            wait_for(lambda: entries(address) >= CLOUDS, "all of it")
+            fill(program, address)
             seen = shown(address)
             assert (seen["name"], seen["form"]) == ("Clouds", "leaves")
             refused(
@@ -175,8 +185,7 @@ def test_what_stages_keep_is_pinned_over_a_restart_found_again_and_dropped(tmp_p
             dropped = order(address, "drop", "Clouds")
             assert (dropped["workers"], dropped["workers_left"]) == (2, 0)
             wait_for(lambda: entries(address) == 0, "nothing")
-            epochs(program, 4)
-            wait_for(lambda: entries(address) >= CLOUDS, "all of it again")
+            fill(program, address)
             assert order(address, "pin", "Clouds")["dataset"] == seen["dataset"]
         wait_for(lambda: shown(address)["phase"] == "no job", "end of the job", 40)
         there = entries(address)
