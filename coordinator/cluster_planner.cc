@@ -201,7 +201,9 @@ class ClusterPlanner {
       }
       if (dataset[i] < 0) {
         for (auto& [id, grant] : plan.jobs[i].grants) {
-          grant.data_set = LeafAccountOf(view_.state, *job, HeldOn(plan.jobs[i].job, id).data_set);
+          const wire::JobGrant held = HeldOn(plan.jobs[i].job, id);
+          grant.cache_encoded = held.cache_encoded;
+          grant.data_set = LeafAccountOf(view_.state, *job, held);
         }
         continue;
       }

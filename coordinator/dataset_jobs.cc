@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "coordinator/dataset_view.h"
 
 namespace headrace::coordinator {
@@ -25,6 +26,10 @@ std::vector<JobId> JobsOf(const State& state, std::uint64_t dataset) {
   }
   std::ranges::sort(jobs);
   return jobs;
+}
+
+std::uint64_t AccountOf(std::uint64_t dataset, bool encoded) {
+  return dataset == 0 || !encoded ? dataset : MixBits(dataset);
 }
 
 KeptBytes KeptBytesOf(const State& state) {

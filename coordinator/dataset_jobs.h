@@ -18,6 +18,9 @@ namespace headrace::coordinator {
 // By a worker's usage: the data set of a job, running or ended. 0: none that is known.
 [[nodiscard]] std::uint64_t DatasetOf(const State& state, JobId job);
 
+// The number of an account of the data set in workers' caches. What is kept in another form counts in another one.
+[[nodiscard]] std::uint64_t AccountOf(std::uint64_t dataset, bool encoded);
+
 // Bytes of pinned data sets that jobs have left in caches and that stay there.
 struct KeptBytes {
   std::map<std::uint64_t, double> of_dataset;

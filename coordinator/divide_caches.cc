@@ -4,7 +4,6 @@
 #include <map>
 #include <vector>
 
-#include "base/hash.h"
 #include "coordinator/leaf_caches.h"
 #include "coordinator/steady.h"
 
@@ -13,11 +12,6 @@ namespace {
 
 // Cores move a little all the time. What is cached on several hosts shall not follow each move.
 constexpr double kWobbleOfHosts = 0.1;
-
-// What is kept in another form counts in another quota.
-std::uint64_t AccountOf(const CacheUser& user) {
-  return user.name == 0 || !user.encoded ? user.name : MixBits(user.name);
-}
 
 // Part of a worker's cache that is kept free for data sets that grow: more than they fill in a period.
 constexpr double kRoomToGrow = 1.0 / 16;
@@ -209,12 +203,12 @@ void DivideCaches(const State& state, std::span<const Dataset> datasets,
       const bool encoded = user.name == 0 ? held.cache_encoded : user.encoded;
       if (user.name == 0) {
         KeepAccount(held, grant);
-        const std::uint64_t of_leaves = LeafAccountOf(state, *user.job, held.data_set);
+        const std::uint64_t of_leaves = LeafAccountOf(state, *user.job, held);
         if (of_leaves != 0) grant.data_set = of_leaves;
       } else {
         grant.cache_encoded = encoded;
         grant.cache_nodes = user.nodes;
-        grant.data_set = AccountOf(user);
+        grant.data_set = AccountOf(user.name, user.encoded);
       }
       grant.wide = user.wide;
       grant.cache_bytes = Steady(heard ? std::min(own, most) : most, held.cache_bytes, wobble);

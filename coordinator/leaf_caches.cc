@@ -52,11 +52,14 @@ const KnownDataset* LeavesOf(const State& state, JobId job) {
   return state.datasets().Find(LeafNumberOf(state, job));
 }
 
-std::uint64_t LeafAccountOf(const State& state, const Job& job, std::uint64_t held) {
-  if (held == 0 || job.sessions.empty() || job.has_dataset()) return 0;
+std::uint64_t LeafAccountOf(const State& state, const Job& job, const wire::JobGrant& held) {
+  if (held.data_set == 0 || job.sessions.empty() || job.has_dataset()) return 0;
   // What is pinned of it stays, as long as the job does.
-  const KnownDataset* native = state.datasets().Find(state.datasets().LargestOf(job.datasets));
-  if (native != nullptr && native->pinned && !native->leaves) return 0;
+  const std::uint64_t dataset = state.datasets().LargestOf(job.datasets);
+  const KnownDataset* native = state.datasets().Find(dataset);
+  if (native != nullptr && native->pinned && !native->leaves) {
+    return AccountOf(dataset, held.cache_encoded);
+  }
   return HashBytes(AsBytes("leaves of a job"), static_cast<std::uint64_t>(job.spec.job.value));
 }
 

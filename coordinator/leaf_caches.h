@@ -25,9 +25,11 @@ namespace headrace::coordinator {
 
 // Of a job that reads no native data set any more while a stage of it is open: the account of what its lanes keep, for
 // workers. It is another one than that of the data set. So what is cached of that stays as what ended jobs have left,
-// and takes no room of the stage's quota. Jobs of one program have accounts of their own. 0: it stays where it is.
-// `held`: the account that holds.
-[[nodiscard]] std::uint64_t LeafAccountOf(const State& state, const Job& job, std::uint64_t held);
+// and takes no room of the stage's quota. Jobs of one program have accounts of their own. While the data set is
+// pinned, it is that of the data set, whenever it was pinned: workers keep what is in the account of its job. 0: it stays
+// where it is. `held`: the grant that holds.
+[[nodiscard]] std::uint64_t LeafAccountOf(const State& state, const Job& job,
+                                          const wire::JobGrant& held);
 
 // Whether something of the job looks into the worker's cache, or may be about to: a new job has room before its
 // first lookup.

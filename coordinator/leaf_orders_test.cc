@@ -132,6 +132,15 @@ TEST_F(LeafOrdersTest, ADataSetWhoseLoaderHasClosedTakesNothingOfTheStagesQuota)
   cluster_.Send(wire::CloseSession{.job = job, .session = SessionId(job.value + 100)});
   Period();
   EXPECT_EQ(account(), native);
+  // And so does what is pinned only now, which the job's own account would not protect.
+  ASSERT_TRUE(Order(Action::kUnpin, "native").status.ok());
+  Period();
+  EXPECT_EQ(account(), own);
+  ASSERT_TRUE(Order(Action::kPin, "native").status.ok());
+  Period();
+  EXPECT_EQ(account(), native);
+  Period();
+  EXPECT_EQ(account(), native);
 }
 
 TEST_F(LeafOrdersTest, ADropIsOfAllItsJobsAndSaysWhatThereIs) {

@@ -109,6 +109,7 @@ Status SendPacketTo(int socket, ByteSpan packet, int descriptor) {
     sent = ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   if (sent == static_cast<ssize_t>(packet.size())) return Status::Ok();
+  if (sent < 0 && errno == EAGAIN) return ResourceExhausted("no room to send a packet");
   return Unavailable(std::string("cannot send a packet: ") + std::strerror(errno));
 }
 

@@ -25,7 +25,8 @@ namespace headrace::net {
 // Whether the process at the other end has this process's user id, by the kernel's word (SO_PEERCRED).
 [[nodiscard]] bool IsSameUser(int socket);
 
-// `descriptor`: goes along, and is still the caller's; -1: none. kUnavailable: the peer has gone, or does not read.
+// `descriptor`: goes along, and is still the caller's; -1: none. kUnavailable: the peer has gone.
+// kResourceExhausted: there is no room for it now: the peer has much to read. A later one may go.
 [[nodiscard]] Status SendPacketTo(int socket, ByteSpan packet, int descriptor = -1);
 
 struct TakenPacket {

@@ -225,5 +225,26 @@ TEST(KnownDatasets, WarmEndsWithTheLastJobThatReadsIt) {
   EXPECT_FALSE(state.datasets().Find(7)->warm);
 }
 
+TEST(KnownDatasets, WarmEndsWhenTheLastJobThatReadItForgetsIt) {
+  State state;
+  const auto read = [&](JobId job, std::int64_t id, std::uint64_t dataset, std::int64_t rows) {
+    ApplyAll(state,
+             {AddSession{.job = job, .session = SessionId(id), .dataset = dataset, .rows = rows},
+              RemoveSession{job, SessionId(id)}});
+  };
+  ApplyAll(state, {AddJob{.job = JobId(1), .consumer = ConsumerId(1), .token = "token-1"},
+                   AddJob{.job = JobId(2), .consumer = ConsumerId(2), .token = "token-2"}});
+  for (const JobId job : {JobId(1), JobId(2)}) read(job, 1, 7, 1);
+  ApplyAll(state, {WarmDataset{7}});
+  for (const JobId job : {JobId(1), JobId(2)}) {
+    EXPECT_TRUE(state.datasets().Find(7)->warm) << "a job remembers it";
+    for (std::int64_t id = 2; id < 19; ++id) {
+      read(job, id, static_cast<std::uint64_t>(100 + id), 100 + id);
+    }
+    EXPECT_FALSE(state.FindJob(job)->datasets.contains(7));
+  }
+  EXPECT_FALSE(state.datasets().Find(7)->warm);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator

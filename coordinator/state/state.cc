@@ -51,12 +51,24 @@ CostReport CostOf(const wire::JobUsage& now, const wire::JobUsage& before, const
   return report;
 }
 
+// The job reads the data set no more: workers fill it no further, unless another job does.
+void Cool(const std::map<JobId, Job>& jobs, JobId job, std::uint64_t dataset,
+          KnownDatasets& datasets) {
+  const bool read = std::ranges::any_of(jobs, [&](const auto& each) {
+    return each.first != job && each.second.datasets.contains(dataset);
+  });
+  if (!read) datasets.SetWarm(dataset, false);
+}
+
 // Forgets what no loader of the job reads now, beyond what is remembered of a job.
-void BoundDatasets(const KnownDatasets& datasets, Job& job) {
+void BoundDatasets(const std::map<JobId, Job>& jobs, KnownDatasets& datasets, Job& job) {
   if (job.datasets.size() <= KnownDatasets::kMostOfJob) return;
   std::set<std::uint64_t> open;
   for (const auto& [id, session] : job.sessions) open.insert({session.dataset, session.leaves});
-  for (const std::uint64_t each : datasets.SurplusOf(job.datasets, open)) job.datasets.erase(each);
+  for (const std::uint64_t each : datasets.SurplusOf(job.datasets, open)) {
+    job.datasets.erase(each);
+    Cool(jobs, job.spec.job, each, datasets);
+  }
 }
 
 }  // namespace
@@ -162,7 +174,7 @@ Status State::On(const AddSession& update) {
     job->datasets.insert(update.dataset);
     datasets_.Begin(update.dataset, update.plan_name, job->spec.tenant, update.rows, update.job);
   }
-  BoundDatasets(datasets_, *job);
+  BoundDatasets(jobs_, datasets_, *job);
   return Status::Ok();
 }
 
@@ -173,7 +185,7 @@ Status State::On(const RemoveSession& update) {
                          std::to_string(update.session.value));
   }
   std::erase_if(job->loads, [&](const auto& load) { return load.session == update.session; });
-  BoundDatasets(datasets_, *job);
+  BoundDatasets(jobs_, datasets_, *job);
   return Status::Ok();
 }
 
@@ -324,7 +336,7 @@ Status State::On(const RememberDataset& update) {
       datasets_.End(update.dataset, id);
     } else {
       job->datasets.insert(update.dataset);
-      BoundDatasets(datasets_, *job);
+      BoundDatasets(jobs_, datasets_, *job);
     }
   }
   return Status::Ok();
@@ -506,12 +518,7 @@ void State::TakeGrantsOf(Job& job) {
 void State::EndReading(const Job& job) {
   // Its entries count as the largest's, while it runs and after it.
   datasets_.End(datasets_.LargestOf(job.datasets), job.spec.job);
-  for (const std::uint64_t dataset : job.datasets) {
-    const bool read = std::ranges::any_of(jobs_, [&](const auto& each) {
-      return each.first != job.spec.job && each.second.datasets.contains(dataset);
-    });
-    if (!read) datasets_.SetWarm(dataset, false);
-  }
+  for (const std::uint64_t each : job.datasets) Cool(jobs_, job.spec.job, each, datasets_);
 }
 
 void State::FreeLeasesOf(Job& job) {

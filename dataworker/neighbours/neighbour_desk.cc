@@ -86,7 +86,11 @@ void NeighbourDesk::OnPacket(std::uint64_t id) {
   answer.told.request = ask->request;
   const NeighbourPacket told = PacketOf(ground_, answer.told);
   const Status sent = net::SendPacketTo(socket, told, answer.descriptor.get());
-  if (!sent.ok()) HangUp(id);
+  // Who does not read has no answer, and waits for a segment no longer than for one that is late. Of an index there is
+  // one question only, without end: who hears none comes again.
+  const bool dropped =
+      sent.code() == Code::kResourceExhausted && ask->what == NeighbourAsk::What::kSegment;
+  if (!sent.ok() && !dropped) HangUp(id);
 }
 
 void NeighbourDesk::HangUp(std::uint64_t id) {

@@ -51,7 +51,9 @@ void Neighbours::Refresh(std::function<void()> then) {
     }
     const NeighbourAsk ask{
         .what = NeighbourAsk::What::kIndex, .request = ++last_request_, .number = of.version};
-    if (!net::SendPacketTo(of.socket.get(), PacketOf(parts_.ground, ask)).ok()) {
+    const Status sent = net::SendPacketTo(of.socket.get(), PacketOf(parts_.ground, ask));
+    if (sent.code() == Code::kResourceExhausted) continue;  // what it has said last counts
+    if (!sent.ok()) {
       gone.push_back(id);
       continue;
     }
@@ -79,13 +81,16 @@ void Neighbours::Segment(std::uint64_t neighbour, std::uint64_t number, OnSegmen
   }
   const NeighbourAsk ask{
       .what = NeighbourAsk::What::kSegment, .request = ++last_request_, .number = number};
-  if (!net::SendPacketTo(found->second.socket.get(), PacketOf(parts_.ground, ask)).ok()) {
+  const Status sent = net::SendPacketTo(found->second.socket.get(), PacketOf(parts_.ground, ask));
+  if (sent.code() == Code::kResourceExhausted) {
+    return then(NotFound("a segment of a neighbour that has too much to read"));
+  }
+  if (!sent.ok()) {
     Forget(neighbour, false);
     return then(NotFound("a segment of a neighbour that has gone"));
   }
-  // Each one that waits would wait as long.
   const net::TimerId deadline =
-      reactor_.AddOnce(kPatience, [this, neighbour] { Mute(known_.at(neighbour)); });
+      reactor_.AddOnce(kPatience, [this, neighbour] { OnSilence(known_.at(neighbour)); });
   found->second.wanted.emplace(ask.request, Wanted{number, std::move(then), deadline});
 }
 
@@ -144,11 +149,12 @@ Status Neighbours::OnTold(Known& of, const NeighbourTold& told, UniqueFd descrip
                           std::optional<Answered>& answered) {
   if (told.request == of.index_request && told.request != 0) {
     of.index_request = 0;
-    of.late = false;
+    of.late = of.silent = false;
     return OnIndex(of, told, std::move(descriptor));
   }
   auto wanted = of.wanted.extract(told.request);
   if (!wanted) return {};  // it came late
+  of.silent = false;
   reactor_.CancelTimer(wanted.mapped().deadline);
   Result<File> file = SegmentOf(wanted.mapped().number, told, std::move(descriptor));
   const Status status = file.status();
@@ -212,6 +218,12 @@ void Neighbours::Forget(std::uint64_t id, bool leave_alone) {
   awaited_.erase(id);
   TellNothing(std::exchange(of.wanted, {}));
   EndRoundIfAllAnswered();
+}
+
+void Neighbours::OnSilence(Known& of) {
+  // Whoever makes an index answers nothing meanwhile. Whether that takes too long, the next round tells.
+  if (of.index_request == 0 && std::exchange(of.silent, true)) return Mute(of);
+  TellNothing(std::exchange(of.wanted, {}));  // each would wait as long
 }
 
 void Neighbours::Mute(Known& of) {

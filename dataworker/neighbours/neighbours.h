@@ -27,8 +27,9 @@ namespace headrace::dataworker {
 // Nothing is asked before a lane asks. A neighbour's index is a sealed memory file, which stays theirs to change by
 // making another. What does not keep to the words, or is of another ground, is hung up on and left alone for
 // kLeftAlone. One that is late with an index is taken to make it: what it has said last counts. One that is silent at
-// two such questions in a row, or at a segment, counts as gone until it says what it has. Reactor thread; nothing is
-// ended inside what it calls.
+// two such questions in a row, or at two segments while it makes no index, counts as gone until it says what it has.
+// Whoever waits for its segments then waits no longer than for the first. One that has too much to read stays, and is
+// not asked. Reactor thread; nothing is ended inside what it calls.
 class Neighbours {
  public:
   static constexpr Duration kPatience = std::chrono::milliseconds(50);
@@ -78,7 +79,7 @@ class Neighbours {
   };
   using OnSegment = std::function<void(Result<File>)>;
   // Asks for a segment of that index, and calls `then` once, within kPatience. kNotFound: it was given up, or the
-  // neighbour has gone, or is silent, or no descriptor is left.
+  // neighbour has gone, is silent, or has too much to read, or no descriptor is left.
   void Segment(std::uint64_t neighbour, std::uint64_t number, OnSegment then);
 
  private:
@@ -97,6 +98,7 @@ class Neighbours {
     UniqueFd socket;
     std::uint64_t index_request = 0;  // that has no answer; 0: none
     bool late = false;                // with that answer
+    bool silent = false;              // at the segment that was asked for last
     bool mute = false;                // counts as gone
     std::uint64_t version = 0;        // of the index; 0: none came yet
     std::shared_ptr<const SealedMemory> index;
@@ -113,6 +115,7 @@ class Neighbours {
   [[nodiscard]] Result<File> SegmentOf(std::uint64_t number, const NeighbourTold& told,
                                        UniqueFd descriptor) const;
   void Forget(std::uint64_t id, bool leave_alone);
+  void OnSilence(Known& of);  // at a segment
   void Mute(Known& of);
   void TellNothing(WantedByRequest wanted);
   void OnLate();

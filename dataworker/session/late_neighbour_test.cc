@@ -72,16 +72,71 @@ TEST_F(LateNeighbour, OneThatIsSilentAtASegmentHoldsUpNoneOfTheOthers) {
   EXPECT_EQ(first.get().status().code(), Code::kNotFound);
   ASSERT_TRUE(IsReady(second)) << "it would wait as long";
   EXPECT_EQ(second.get().status().code(), Code::kNotFound);
+  EXPECT_EQ(half.RowsNow(), rows) << "once may be chance";
   auto third = half.AskSegment(rows[2][8]);
-  ASSERT_TRUE(IsReady(third));
+  (void)Hear();
+  Advance(Neighbours::kPatience);
   EXPECT_EQ(third.get().status().code(), Code::kNotFound);
   EXPECT_TRUE(half.RowsNow().empty());
+  auto fourth = half.AskSegment(rows[2][8]);
+  ASSERT_TRUE(IsReady(fourth));
+  EXPECT_EQ(fourth.get().status().code(), Code::kNotFound);
   const auto asked = half.Ask();
   const NeighbourAsk next = Hear();
-  EXPECT_EQ(next.what, NeighbourAsk::What::kIndex) << "and was asked no third time";
+  EXPECT_EQ(next.what, NeighbourAsk::What::kIndex) << "and was asked no fourth time";
   Say({.how = How::kSame, .request = next.request, .version = 1});
   asked->wait();
   EXPECT_EQ(half.RowsNow(), rows) << "it is back";
+}
+
+TEST_F(LateNeighbour, ASegmentInTimeEndsTheRowOfSilences) {
+  TestHalf& half = AddThatKnows({RowAt(1, 1)});
+  const auto rows = half.RowsNow();
+  for (int i = 0; i < 3; ++i) {
+    auto silent = half.AskSegment(rows[0][8]);
+    (void)Hear();
+    Advance(Neighbours::kPatience);
+    EXPECT_EQ(silent.get().status().code(), Code::kNotFound);
+    EXPECT_EQ(half.RowsNow(), rows);
+    auto answered = half.AskSegment(rows[0][8]);
+    Say({.how = How::kNothing, .request = Hear().request});
+    EXPECT_EQ(answered.get().status().code(), Code::kNotFound);
+  }
+}
+
+// It answers nothing while it makes a large index.
+TEST_F(LateNeighbour, SegmentsThatAreAskedForWhileItMakesAnIndexDoNotMakeItGone) {
+  TestHalf& half = AddThatKnows({RowAt(1, 1)});
+  const auto rows = half.RowsNow();
+  const auto asked = half.Ask();
+  const NeighbourAsk index = Hear();
+  for (int i = 0; i < 2; ++i) {
+    auto segment = half.AskSegment(rows[0][8]);
+    (void)Hear();
+    Advance(Neighbours::kPatience);
+    EXPECT_EQ(segment.get().status().code(), Code::kNotFound);
+    EXPECT_EQ(half.RowsNow(), rows);
+  }
+  asked->wait();
+  SayRowsTo(index.request, {RowAt(1, 1), RowAt(2, 2)}, 2);
+  while (half.RowsNow().size() < 2) std::this_thread::yield();
+}
+
+TEST_F(LateNeighbour, OneThatHasTooMuchToReadStays) {
+  TestHalf& half = AddThatKnows({RowAt(1, 1)});
+  const auto rows = half.RowsNow();
+  std::vector<std::future<Result<Neighbours::File>>> open;
+  do {
+    open.push_back(half.AskSegment(rows[0][8]));
+  } while (!IsReady(open.back()));
+  EXPECT_EQ(open.back().get().status().code(), Code::kNotFound);
+  EXPECT_FALSE(IsReady(open.front()));
+  EXPECT_EQ(half.RowsNow(), rows);
+  half.Ask()->wait();  // inside: it is not asked now
+  EXPECT_EQ(half.RowsNow(), rows);
+  const auto content = MemoryFile("segment", Pixels(4096, 9));
+  Say({.how = How::kHere, .request = Hear().request, .size = 4096}, *content);
+  EXPECT_TRUE(open.front().get().ok());
 }
 
 // As one that has a descriptor too few hears it. There is nothing to say against the neighbour.
@@ -151,6 +206,42 @@ TEST_F(LateNeighbour, NoIdIsGivenTwice) {
   }
   AskInVain(half);
   EXPECT_FALSE(net::AcceptWaiting(listener_.get()).valid());
+}
+
+TEST_F(LateNeighbour, ADeskDropsSegmentsThatAreNotReadAndServesOn) {
+  Add("w1");
+  auto socket = net::ConnectToUser(folder_ + "/w1.leaves");
+  ASSERT_TRUE(socket.ok());
+  const auto ask_once = [&](NeighbourAsk::What what, std::uint64_t request) {
+    const NeighbourAsk ask{.what = what, .request = request, .number = 1};
+    return net::SendPacketTo(socket->get(), PacketOf(ground_, ask));
+  };
+  const auto ask = [&](NeighbourAsk::What what, std::uint64_t request) {
+    Status sent = ask_once(what, request);
+    while (sent.code() == Code::kResourceExhausted) {  // the desk is about to read
+      std::this_thread::yield();
+      sent = ask_once(what, request);
+    }
+    return sent.ok();
+  };
+  constexpr std::uint64_t kMore = 4000;  // than fit, on the way there and back
+  for (std::uint64_t request = 1; request <= kMore; ++request) {
+    ASSERT_TRUE(ask(NeighbourAsk::What::kSegment, request));
+  }
+  std::uint64_t answers = 0;
+  for (bool served = false; !served;) {
+    ASSERT_TRUE(ask(NeighbourAsk::What::kSegment, kMore + 1));  // of which some may be dropped, too
+    NeighbourPacket packet;
+    const net::TakenPacket taken = net::TakePacket(socket->get(), packet);
+    ASSERT_NE(taken.event, net::TakenPacket::Event::kHangup);
+    if (taken.event == net::TakenPacket::Event::kNothing) continue;
+    ++answers;
+    served = ReadNeighbourTold(ground_, packet)->request == kMore + 1;
+  }
+  EXPECT_LE(answers, kMore) << "nothing was dropped";
+  // An answer about the index is awaited without end.
+  std::uint64_t request = kMore + 1;
+  while (ask(NeighbourAsk::What::kIndex, ++request)) ASSERT_LT(request, 3 * kMore);
 }
 
 TEST_F(LateNeighbour, ADeskThatIsFullRefusesWhoComesAndServesThoseThatAreThere) {
