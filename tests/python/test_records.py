@@ -1,7 +1,9 @@
 """Data classes that are made at their first instance (headrace/records.py)."""
 
 import dataclasses
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -42,6 +44,28 @@ def test_no_text_is_made_of_a_signature(monkeypatch):
         """Its own."""
 
     assert WithText().__doc__ == "Its own."
+
+
+def test_a_fork_makes_classes_though_a_thread_was_at_it():
+    base, _ = classes()
+    entered, go_on = threading.Event(), threading.Event()
+
+    def hold():
+        with records._making.setdefault(os.getpid(), threading.RLock()):
+            entered.set()
+            go_on.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert entered.wait(60)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(30)  # ends it where it waits
+        base(1)
+        os._exit(0)
+    go_on.set()
+    thread.join()
+    assert os.waitpid(pid, 0)[1] == 0
 
 
 def test_a_class_is_made_at_its_first_instance():

@@ -5,10 +5,12 @@ waits for its first batch. Such a class must not be asked for its fields before 
 """
 
 import dataclasses
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-_making = threading.RLock()
+# By process: a thread that held it when another one forked does not live in the child, and would hold it for ever.
+_making: dict[int, Any] = {}
 _OPTIONS = "_headrace_options"  # of a class that is not made yet
 
 
@@ -27,7 +29,7 @@ def _at_first_instance(cls: Any = None, /, **options: Any) -> Any:
 
 
 def _first(cls: Any, *_: Any, **__: Any) -> Any:
-    with _making:
+    with _making.setdefault(os.getpid(), threading.RLock()):
         for base in reversed(cls.__mro__):
             options = vars(base).get(_OPTIONS)
             if options is not None:
