@@ -46,24 +46,29 @@ def test_no_text_is_made_of_a_signature(monkeypatch):
     assert WithText().__doc__ == "Its own."
 
 
-def test_a_fork_makes_classes_though_a_thread_was_at_it():
+def test_a_fork_waits_for_a_class_that_a_thread_is_at(monkeypatch):
     base, _ = classes()
-    entered, go_on = threading.Event(), threading.Event()
+    entered, forks = threading.Event(), threading.Event()
+    real = dataclasses.dataclass
 
-    def hold():
-        with records._making.setdefault(os.getpid(), threading.RLock()):
+    def slow(**options):
+        def make(cls):
             entered.set()
-            go_on.wait(60)
+            forks.wait(60)
+            return real(**options)(cls)
 
-    thread = threading.Thread(target=hold)
+        return make
+
+    monkeypatch.setattr(dataclasses, "dataclass", slow)
+    thread = threading.Thread(target=base, args=(1,))
     thread.start()
     assert entered.wait(60)
+    monkeypatch.undo()
+    forks.set()
     pid = os.fork()
     if pid == 0:
         signal.alarm(30)  # ends it where it waits
-        base(1)
-        os._exit(0)
-    go_on.set()
+        os._exit(0 if is_made(base) and base(1).first == 1 else 1)
     thread.join()
     assert os.waitpid(pid, 0)[1] == 0
 

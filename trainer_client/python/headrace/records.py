@@ -9,8 +9,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-# By process: a thread that held it when another one forked does not live in the child, and would hold it for ever.
-_making: dict[int, Any] = {}
+_making = threading.RLock()
 _OPTIONS = "_headrace_options"  # of a class that is not made yet
 
 
@@ -29,7 +28,7 @@ def _at_first_instance(cls: Any = None, /, **options: Any) -> Any:
 
 
 def _first(cls: Any, *_: Any, **__: Any) -> Any:
-    with _making.setdefault(os.getpid(), threading.RLock()):
+    with _making:
         for base in reversed(cls.__mro__):
             options = vars(base).get(_OPTIONS)
             if options is not None:
@@ -39,6 +38,18 @@ def _first(cls: Any, *_: Any, **__: Any) -> Any:
                 delattr(base, _OPTIONS)
                 base.__new__ = _next
     return object.__new__(cls)
+
+
+def _before_fork() -> None:
+    _making.acquire()
+
+
+def _after_fork() -> None:
+    _making.release()
+
+
+# A child has no class that another thread was at, and no lock of a thread that it does not have.
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def _next(cls: Any, *_: Any, **__: Any) -> Any:
