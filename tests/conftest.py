@@ -4,11 +4,13 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from support import extent, hang_watch
+from support import examples_of_properties, extent, hang_watch
 
 
 def pytest_configure(config: pytest.Config) -> None:
     hang_watch.start(config)
+    if not examples_of_properties.NEW:
+        examples_of_properties.stay_the_same()
 
 
 @pytest.hookimpl(tryfirst=True)

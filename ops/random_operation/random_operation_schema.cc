@@ -70,6 +70,10 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
     if (!(options.value >= least && options.value <= most)) {
       return Unsupported("the framework raises on this value of " + name);
     }
+    // torch takes a whole number below 0 for a byte: -1 is 255. A plan does not tell -1 from -1.0.
+    if (!floats && options.tensor && known.operation == Operation::kSolarize && options.value < 0) {
+      return Unsupported("a threshold below 0 has no native form for tensors of uint8");
+    }
     if (!floats && options.api == 2 && name == "sharpness") {
       HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
     }

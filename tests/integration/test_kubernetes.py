@@ -140,10 +140,16 @@ def test_what_kubernetes_does_not_give_is_told_once(cluster, tmp_path):
         cluster.allow(role("rbac.yaml"))
         head.until_ready(1)
         head.until(lambda: "exceeded quota: workers" in head.said(), "reason of the quota")
+        # The trouble ends with the first worker and begins with the next refusal.
         said = head.until(
-            lambda: "1 worker is ready" in (now := head.diagnosis("kubernetes")) and now, "warning"
+            lambda: (
+                (now := head.diagnosis("kubernetes")).startswith("warning")
+                and "1 worker is ready" in now
+                and now
+            ),
+            "warning",
         )
-        assert said.startswith("warning") and "a quota or limit is used up" in said, said
+        assert "a quota or limit is used up" in said, said
         assert "have the quota raised" in said, said
         (pool,) = head.pools().values()
         assert (pool["trouble"]["kind"], pool["troubled"]) == ("quota", 1)

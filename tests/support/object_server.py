@@ -92,9 +92,13 @@ def _answers(port: int) -> bool:
     return False
 
 
+_MOST_IN_A_ROW = 3
+
+
 @dataclass
 class Faults:
-    """How often what goes wrong, each 0..1, drawn from the seed."""
+    """How often what goes wrong, each 0..1, drawn from the seed. After three faults in a row a range is
+    given well: a client tries eight times, and no draw may make all of them fail."""
 
     seed: int = 0
     busy: float = 0  # 503
@@ -120,6 +124,7 @@ class Store:
 def serve(store: Store) -> Iterator[Store]:
     """The store by HTTP; it signs and checks nothing."""
     draw, lock = random.Random(store.faults.seed), threading.Lock()
+    in_a_row: dict[tuple[str, str | None], int] = {}  # faults, by path and range
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -130,6 +135,16 @@ def serve(store: Store) -> Iterator[Store]:
         def do_HEAD(self) -> None:
             self.do_GET()
 
+        def chance_of(self, faults: Faults) -> float:
+            """Less than what is busy or throttled, or more than what is not cut: a fault."""
+            asked = self.path, self.headers.get("Range")
+            chance, refused = draw.random(), faults.busy + faults.throttled
+            if refused <= chance <= 1 - faults.cut or in_a_row.get(asked, 0) >= _MOST_IN_A_ROW:
+                in_a_row[asked] = 0
+                return refused
+            in_a_row[asked] = in_a_row.get(asked, 0) + 1
+            return chance
+
         def do_GET(self) -> None:
             faults = store.faults
             with lock:
@@ -137,7 +152,7 @@ def serve(store: Store) -> Iterator[Store]:
                 store.parts += "Range" in self.headers
                 if (key := _KEY.search(self.headers.get("Authorization", ""))) is not None:
                     store.signers[key[1]] = store.signers.get(key[1], 0) + 1
-                chance = draw.random()
+                chance = self.chance_of(faults)
             if faults.slow_seconds:
                 threading.Event().wait(faults.slow_seconds)
             if chance < faults.busy:

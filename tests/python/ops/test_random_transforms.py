@@ -104,7 +104,7 @@ def test_random_operation(data, image, api, name, p, seed):
 ON_TENSORS = {
     **OPERATIONS,
     "RandomPosterize": st.integers(0, 8),
-    "RandomSolarize": st.one_of(st.integers(-5, 255), st.floats(-5, 255)),
+    "RandomSolarize": st.one_of(st.integers(0, 255), st.floats(0, 255)),
 }
 
 
@@ -201,3 +201,7 @@ def test_what_the_operators_refuse(api):
     node = node_for(lib.RandomSolarize(256.0), "random_operation")
     with pytest.raises(native.Error, match="framework raises"):
         compile_chain([source, ("pil_to_tensor", {}), node])
+    for threshold in (-1, -255, -0.5):  # torch takes -1 for the byte 255
+        node = node_for(lib.RandomSolarize(threshold), "random_operation")
+        with pytest.raises(native.Error, match="below 0"):
+            compile_chain([source, ("pil_to_tensor", {}), node])
