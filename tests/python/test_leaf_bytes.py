@@ -49,6 +49,11 @@ def slow(data, scale=1):
 slow.calls = 0
 
 
+def picture(data):
+    """As slow, and so large that to keep it takes a twentieth of that."""
+    return np.resize(slow(data), 1 << 16)
+
+
 def call(of, data, *args, read=slow):
     """As functions.Replaced does it."""
     kept = leaves.active()
@@ -166,12 +171,12 @@ def test_a_lane_keeps_until_it_has_spent_its_part(worker):
     of = leaf()
     worker.lane(first=True, again=True, cpu=lambda: float(next(cpu)))
     for number in range(40):
-        call(of, b"%d" % number)
+        call(of, b"%d" % number, read=picture)
     worker.lane()
     assert 2 <= worker.entries <= 10
     before = worker.entries
     for number in range(40):
-        call(of, b"%d" % number)
+        call(of, b"%d" % number, read=picture)
     worker.lane()
     assert worker.entries == 40 > before, "later all are kept"
 
@@ -183,7 +188,7 @@ def test_what_one_lane_keeps_in_the_first_iteration_the_next_ones_find(worker, a
         worker.lane(first=first, again=again, cpu=lambda: cpu[0])
         cpu[0] = 1000.0
         for number in range(3):
-            call(leaf(), b"%d" % number)
+            call(leaf(), b"%d" % number, read=picture)
     assert slow.calls - before == (3 if again else 6)
 
 
