@@ -36,6 +36,8 @@ ONCE = {
     # The loop that asks such a generator for its next item is the iteration.
     "by a generator": "def shown(it):\n for x in it: yield x\nfor batch in shown(loader): pass",
     "by two": "def a(it):\n for x in it: yield x\ndef b(it):\n yield from it\nfor x in a(b(loader)): pass",
+    "by a generator, with much in it": "def shown(it):\n for x in it: yield x\nn = 0\nfor batch in shown(loader):\n"
+    + " n = n + n\n" * 400,
     "by next()": "it = iter(loader)\nwhile True:\n try: next(it)\n except StopIteration: break",
 }
 AGAIN = {

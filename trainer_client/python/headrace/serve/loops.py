@@ -40,7 +40,11 @@ def _is_in_a_loop(code: CodeType, at: int) -> bool:
     if at < 0 or _BACK.isdisjoint(instructions[at::2]):
         return False
     # The loop that asks an iterator for its next item, such as tqdm's generator, may be the iteration itself.
-    own = at if instructions[at] == _FOR else -1
+    own = -1
+    if instructions[at] == _FOR:
+        own = at
+        while own >= 2 and instructions[own - 2] == dis.EXTENDED_ARG:  # a jump back goes to the first of them
+            own -= 2
     return any(
         found.opcode in _BACK and found.argval <= at <= found.offset and found.argval != own
         for found in dis.get_instructions(code)
