@@ -42,8 +42,8 @@ def _is_in_a_loop(code: CodeType, at: int) -> bool:
     # The loop that asks an iterator for its next item, such as tqdm's generator, may be the iteration itself.
     own = -1
     if instructions[at] == _FOR:
-        own = at
-        while own >= 2 and instructions[own - 2] == dis.EXTENDED_ARG:  # a jump back goes to the first of them
+        own = at  # a jump back goes to the first instruction that lengthens its argument
+        while own >= 2 and instructions[own - 2] == dis.EXTENDED_ARG:
             own -= 2
     return any(
         found.opcode in _BACK and found.argval <= at <= found.offset and found.argval != own
