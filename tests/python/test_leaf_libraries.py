@@ -54,6 +54,18 @@ def test_drawn_parts_of_a_packed_data_set_are_cut_out_of_all_of_it(tmp_path):
     assert worker.entries == 1 and worker.hits == 12, (worker.hits, worker.misses)
     assert hdf5_files._MOST >= volume.nbytes
 
+    # Where another iteration is likely the first one does so too, and pays from its budget for the reading.
+    worker, cpu = keep_all(), [0.0]
+    kept = worker.lane(first=True, again=True, cpu=lambda: cpu[0])
+    cpu[0] = 1000.0
+    assert kept.first_iteration.invests(1e-6)
+    with h5py.File(path, "r") as file:
+        for _ in range(6):
+            assert np.array_equal(file["a"][:15, :30, ::2], volume[:15, :30, ::2])
+    assert not kept.first_iteration.invests(1e-6)
+    worker.lane()
+    assert worker.entries == 1
+
 
 @in_own_process
 def test_a_sound_file_that_is_written_while_it_is_open_is_read(tmp_path):

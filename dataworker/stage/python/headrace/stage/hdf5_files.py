@@ -217,9 +217,10 @@ class _DataSets(FileLeaf):
         # Where it is not worth its keeping, it is not read again soon.
         self._unpacked[wanted.key] = -_PATIENCE * wanted.all_chunks if is_time else done
         if is_time:
-            args = wanted.path, (*wanted.cut.leading, Ellipsis)
+            args, before = (wanted.path, (*wanted.cut.leading, Ellipsis)), time.thread_time()
             with suppress(Exception):  # of a chunk that the program has not asked for
                 super().make(leaves, wanted, read, args, named)
+            leaves.first_iteration.spend(time.thread_time() - before)
 
     def _packed(self, dataset: Any) -> _Packed | None:
         """What does not change while the data set is open."""
