@@ -110,6 +110,33 @@ if __name__ == "__main__":
     print(json.dumps(seen))
 """
 
+# Pictures without end: a first iteration that lasts, in the loop of a program's epochs.
+_ENDLESS = """
+import pathlib, sys
+import numpy as np
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset, RandomSampler
+
+class Own(Dataset):
+    def __init__(self, folder):
+        self.pictures = sorted(folder.glob("*.png"))
+
+    def __len__(self):
+        return len(self.pictures)
+
+    def __getitem__(self, index):
+        part = np.array(Image.open(self.pictures[index]).convert("RGB"))[:32, :32].copy()
+        part[0] = 0
+        return part
+
+if __name__ == "__main__":
+    data, epochs = Own(pathlib.Path(sys.argv[1])), int(sys.argv[2])
+    loader = DataLoader(data, 4, sampler=RandomSampler(data, True, 1 << 30), num_workers=2)
+    for epoch in range(epochs):
+        for batch in loader:
+            pass
+"""
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
@@ -124,6 +151,7 @@ def files(tmp_path_factory):
             archive.write(folder / f"{number}.png", f"{number}.png")
     (folder / "program.py").write_text(_PROGRAM)
     (folder / "of_bytes.py").write_text(_OF_BYTES)
+    (folder / "endless.py").write_text(_ENDLESS)
     return folder
 
 
@@ -201,6 +229,14 @@ def test_later_epochs_and_the_next_job_find_what_was_read(files, stock, pool):
             assert finished(second) == stock[:4]
         wait_for(lambda: counted(pool, "hits") >= hits + 24, "hits of the next job, at once")
         assert counted(pool, "entries") >= entries
+
+
+def test_a_program_with_a_loop_of_epochs_keeps_from_the_first_one_on(files, pool):
+    """No picture takes 40 times its keeping, which is all that is kept where nobody knows of another iteration."""
+    with worker(pool):
+        wait_for(lambda: ready_workers(pool), "worker")
+        with started(command(files, 2, "--coordinator", pool, name="endless.py")):
+            wait_for(lambda: counted(pool, "entries") > 0, "entries of the first iteration", 90)
 
 
 def test_what_is_decoded_of_bytes_is_found_by_later_epochs_and_by_the_next_job(

@@ -1,5 +1,6 @@
 """What libraries decode of bytes in memory: what a lane found is what the library returns of the same bytes."""
 
+import itertools
 import os
 import random
 import time
@@ -46,6 +47,11 @@ def slow(data, scale=1):
 
 
 slow.calls = 0
+
+
+def picture(data):
+    """As slow, and so large that to keep it takes a twentieth of that."""
+    return np.resize(slow(data), 1 << 16)
 
 
 def call(of, data, *args, read=slow):
@@ -157,6 +163,33 @@ def test_no_name_is_made_where_nothing_can_be_found_or_kept(way):
         worker.lane(first=way == "first iteration", keeps=way != "only one")
         call(of, b"123")
     assert asked == [] and worker.entries == 0
+
+
+def test_a_lane_keeps_until_it_has_spent_its_part(worker):
+    """A clock that goes on by 1 s at each look, so that each entry costs one."""
+    cpu = itertools.count()
+    of = leaf()
+    worker.lane(first=True, again=True, cpu=lambda: float(next(cpu)))
+    for number in range(40):
+        call(of, b"%d" % number, read=picture)
+    worker.lane()
+    assert 2 <= worker.entries <= 10
+    before = worker.entries
+    for number in range(40):
+        call(of, b"%d" % number, read=picture)
+    worker.lane()
+    assert worker.entries == 40 > before, "later all are kept"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_one_lane_keeps_in_the_first_iteration_the_next_ones_find(worker, again):
+    cpu, before = [0.0], slow.calls
+    for first in (True, False):
+        worker.lane(first=first, again=again, cpu=lambda: cpu[0])
+        cpu[0] = 1000.0
+        for number in range(3):
+            call(leaf(), b"%d" % number, read=picture)
+    assert slow.calls - before == (3 if again else 6)
 
 
 def test_what_was_not_worth_its_keeping_is_named_once_in_a_while(worker):

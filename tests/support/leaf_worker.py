@@ -109,11 +109,12 @@ class LeafWorker:
     def entries(self) -> int:
         return sum(len(rows) for _, rows in self.segments.values())
 
-    def lane(self, first=False, keeps=True) -> leaves.Leaves:
-        """A new lane's, which is this process's from now on; what the one before has made is handed over."""
+    def lane(self, first=False, keeps=True, **more) -> leaves.Leaves:
+        """A new lane's, which is this process's from now on; what the one before has made is handed over. `more`: as
+        Leaves takes it."""
         if leaves.here is not None:
             leaves.here.end()
-        leaves.here = leaves.Leaves(first, keeps, door=lambda: self)
+        leaves.here = leaves.Leaves(first, keeps, door=lambda: self, **more)
         leaves.here.begin()
         leaves.active()  # as whatever looks for a leaf does; before, the worker is not asked
         return leaves.here

@@ -179,5 +179,5 @@ def test_the_cores_that_it_names_cure_the_waiting(middling_photos, tmp_path, add
     assert least <= NEEDED <= cores <= 1, told
     assert promised <= 0.15, told
     assert abs(with_all[-1] - promised) <= MARGIN, seen
-    # 0.075 cores of 0.1125: 33% waiting.
-    assert with_a_quarter >= promised + 0.1, seen
+    # 0.075 cores of 0.1125: 33% waiting. Where the machine is busy the trainer takes less, and waits less of both.
+    assert with_a_quarter >= min(promised, with_all[-1]) + 0.1, seen

@@ -28,6 +28,7 @@ from ..stage.item_times import may_be_long
 from ..stage.kept_batches import Made
 from ..stage.lane import LanePort, LaneSettings, lane_main
 from ..stage.lessons import Lessons
+from . import loops
 from .made_again import Doubted
 from .read_before import ReadBefore
 
@@ -60,6 +61,7 @@ class LaneContext:
         leaves.possible = _has_cache()
         if leaves.possible:
             leaf_keys.libraries()
+            iterator.look_ahead()
             loader = iterator._loader()
             # Lanes that stay have no other time to get a checkpoint; a pool's cache has results of earlier programs.
             at_once = loader.persistent_workers or bool(options.from_environment().coordinator)
@@ -185,6 +187,7 @@ class Lanes:
             leaves=leaves.possible,
             first=self._state.is_first,
             keeps=options.from_environment().epochs != 1,
+            again=self._state.is_likely_again,
             gives=self.doubted.gives,
             ahead=self._lane_window() - 1,
             ahead_bytes=binding.most_ahead_bytes,
@@ -200,6 +203,12 @@ class Lanes:
         if self._state.iterations == 0:
             self._state.is_read_before = _READ_BEFORE.note(loader.dataset)
         self._state.iterations += 1
+
+    def look_ahead(self) -> None:
+        """Notes in the first iteration whether another one is likely."""
+        if self._state.is_first:
+            known = options.from_environment().epochs > 1
+            self._state.is_likely_again = known or loops.surround(sys._getframe(1))
 
     def may_find(self) -> bool:
         """Whether functions whose results may be kept are looked for. In the first iteration nobody knows whether there

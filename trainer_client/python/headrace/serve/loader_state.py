@@ -31,6 +31,7 @@ class LoaderState:
         self._lasted = math.inf  # s, the last iteration
         self.iterations = 0  # that had lanes
         self.is_read_before = False  # its data set, by lanes of another loader
+        self.is_likely_again = False  # another iteration after the first one
         self.compares = True  # `headrace verify` compares all by itself
         # A plan, and workers whose samples were compared.
         self._met: tuple[str, set[int]] = ("", set())

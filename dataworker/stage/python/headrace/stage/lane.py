@@ -52,6 +52,7 @@ class LaneSettings:
     leaves: bool = False  # a worker may keep what is read and decoded (leaves.py)
     first: bool = True  # of a loader, and of its data set
     keeps: bool = True  # another one may come
+    again: bool = False  # that is likely
     gives: bool = False  # results of functions in place of calls, where it may begin again
     ahead: int = 0  # as KeptBatches'
     ahead_bytes: int = 0
@@ -105,8 +106,7 @@ class LanePort:
         self._doubts = doubts.here  # which a process that is spawned receives with this
 
     def open(self, arguments: dict[str, Any], handed: Received | None) -> dict[str, Any]:
-        """Called once, first. Returns the arguments for the worker loop. `handed`: from the process
-        that this one replaces."""
+        """Called once, first. Returns the worker loop's arguments. `handed`: from the process before this one."""
         life = 0 if handed is None else handed.life
         self._requests = Requests(self._control, self._settings.trainer, life)
         self._collate = arguments["collate_fn"]
@@ -298,7 +298,7 @@ class LanePort:
             return
         self._natives, lessons, settings = True, self.lessons, self._settings
         if settings.leaves:
-            leaves.here = leaves.Leaves(settings.first, settings.keeps)
+            leaves.here = leaves.Leaves(settings.first, settings.keeps, again=settings.again)
             leaves.possible = True
             if self.is_first_life:
                 declared_here.serve(self._lane, self.gives)

@@ -89,10 +89,14 @@ class ByteLeaf(ArrayLeaf):
         if is_worth := type(array) is np.ndarray:
             saved = self.worth.undisturbed(seconds, array.nbytes, wanted.seconds)
             is_worth = leaves.keeps(saved, array.nbytes)
-        if not self.worth.note(is_worth):
+            self.worth.judge(is_worth, saved, array.nbytes, leaves.is_first)
+        else:
+            self.worth.note(False)
+        if not is_worth:
             return
         memory = None if array is value else Plain(array.dtype.str, array.shape, None)
         parts = packed(array, more, memory)
+        leaves.first_iteration.spend(wanted.seconds * (1 if wanted.encoded.is_fixed else 2))
         same = wanted.encoded.is_fixed or self._key(wanted.encoded) == wanted.key
         if parts is not None and same:
             leaves.offer(wanted.key, 0, began, parts, seconds)

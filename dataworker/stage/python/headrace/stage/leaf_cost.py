@@ -6,6 +6,9 @@ from collections import deque
 _ENTRY, _BYTE = 10e-6, 0.5e-9
 # In the first iteration nobody knows whether there will be another: what is kept may cost this part.
 _FIRST_SHARE = 1 / 40
+# Where another one is likely it may cost as much as later, until all that is kept has cost this part of the
+# lane's seconds.
+_LIKELY_OF_LANE = 1 / 8
 # Later it is found once at least if the program goes on, for a fraction of what it takes to make.
 _LATER_SHARE = 1 / 2
 # What takes less than that is made again: to find an entry, and to make a result of it, takes 10 to 60 µs, and
@@ -23,6 +26,23 @@ def is_worth(seconds: float, size: int, first: bool) -> bool:
     first iteration."""
     share = _FIRST_SHARE if first else _LATER_SHARE
     return seconds >= _LEAST and _ENTRY + _BYTE * size <= share * seconds
+
+
+class FirstIteration:
+    """What is kept in a loader's first iteration. Not thread-safe."""
+
+    def __init__(self, again: bool) -> None:
+        """`again`: another one is likely."""
+        self._again = again
+        self._spent = 0.0
+
+    def invests(self, of_lane: float) -> bool:
+        """Whether as much is kept as in a later iteration. `of_lane`: the seconds of CPU that the lane has taken."""
+        return self._again and self._spent < _LIKELY_OF_LANE * of_lane
+
+    def spend(self, seconds: float) -> None:
+        """What was done for later iterations alone took so much CPU."""
+        self._spent += seconds
 
 
 def pays_in_files(seconds: float, size: int, read: float, read_byte: float) -> bool:
@@ -101,6 +121,12 @@ class Worth:
         self.poor = 0 if is_worth else self.poor + 1
         self.waits = later and not is_worth
         return is_worth
+
+    def judge(self, is_kept: bool, seconds: float, size: int, first: bool) -> bool:
+        """As note(), of what took `seconds`. What is not kept in the first iteration alone says nothing of later ones."""
+        if is_kept or not first or not is_worth(seconds, size, first=False):
+            self.note(is_kept)
+        return is_kept
 
     def begin_anew(self) -> None:
         """The first iteration is over: what was poor in it is looked at again."""

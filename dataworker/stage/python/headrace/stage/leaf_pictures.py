@@ -167,7 +167,8 @@ def _load_new(image: Any, real: Callable[..., Any], found: Wanted, kept: leaves.
     takes = _worth.undisturbed(seconds, _bytes_of(image), found.seconds)
     is_worth = kept.keeps(takes, _bytes_of(image))
     if found.content is None:
-        worth_naming.note(is_worth)
+        kept.first_iteration.spend(found.seconds)
+        worth_naming.judge(is_worth, takes, _bytes_of(image), kept.is_first)
     if same and is_worth:
         pixels = _TO_BYTES(image)
         place = 0 if not lent or stream.closed else stream.tell()

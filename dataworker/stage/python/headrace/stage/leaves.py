@@ -46,10 +46,14 @@ class Leaves:
         keeps: bool = True,
         door: Callable[[], Any] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        again: bool = False,
+        cpu: Callable[[], float] = time.process_time,
     ) -> None:
-        """`first`: this is the loader's first iteration, `keeps`: another one may come. `door`: gives a
-        LeafDoor or None at each batch."""
+        """`first`: this is the loader's first iteration, `keeps`: another one may come, `again`: that is likely.
+        `door`: gives a LeafDoor or None at each batch. `cpu`: seconds that this process has taken."""
         self._first, self._keeps = first, keeps
+        self._cpu, self._cpu_before = cpu, cpu()
+        self.first_iteration = leaf_cost.FirstIteration(again)
         self._door_now, self._clock = door or _current_door, clock
         self._pid = os.getpid()
         self._lock = threading.Lock()
@@ -68,9 +72,8 @@ class Leaves:
         self._due = False  # nobody has asked that yet: the worker is asked when somebody does
         self.iteration = 0  # of this process
         self.rests = False  # what is made now is a part of a result that is kept itself
-        self.parts = (
-            0.0  # seconds of what was made until now and is worth keeping, or would be later
-        )
+        # Seconds of what was made until now and is worth keeping, or would be later.
+        self.parts = 0.0
 
     def begin(self, again: bool = False) -> None:
         """A batch is about to be made. `again`: the first of another iteration."""
@@ -155,7 +158,7 @@ class Leaves:
         return self.active and len(self._tags) > 0
 
     def keeps(self, seconds: float, size: int) -> bool:
-        """Whether an entry that took so long is to be offered."""
+        """Whether an entry that took so long is offered."""
         if leaf_cost.is_worth(seconds, size, first=False):
             self.parts += seconds
         return self._takes(seconds, size)
@@ -165,7 +168,7 @@ class Leaves:
             self._keeps
             and self._fits(seconds, size)
             and not self.rests
-            and leaf_cost.is_worth(seconds, size, self._first)
+            and leaf_cost.is_worth(seconds, size, self._first and not self._invests)
             and os.getpid() == self._pid
         )
 
@@ -190,7 +193,13 @@ class Leaves:
     @property
     def wants_whole(self) -> bool:
         """Whether a lane should make more than it needs now, since it will be needed again."""
-        return self.may_keep and not self._first and not self.rests and os.getpid() == self._pid
+        if not self.may_keep or self.rests or os.getpid() != self._pid:
+            return False
+        return not self._first or self._invests
+
+    @property
+    def _invests(self) -> bool:
+        return self.first_iteration.invests(self._cpu() - self._cpu_before)
 
     @property
     def is_first(self) -> bool:
@@ -210,13 +219,20 @@ class Leaves:
     def offer(
         self, key: Key, ctime_ns: int, began_ns: int, parts: tuple[Any, ...], seconds: float
     ) -> bool:
-        """Keeps the parts, which are bytes, if that is worth it and there is room, and says whether.
-        `ctime_ns`: of the file, which was the same before and after it was read; `began_ns`: when that
-        began. A file that was changed within a step of the clock before it may change again without a sign,
-        and is not kept."""
+        """Keeps the parts, which are bytes, if that is worth it and there is room, and says whether. `ctime_ns`: of
+        the file, which was the same before and after it was read; `began_ns`: when that began. A file that was changed
+        within a step of the clock before it may change again without a sign, and is not kept."""
         size = sum(map(len, parts))
         if began_ns - ctime_ns < STEP_NS or not self._takes(seconds, size):
             return False
+        before = self._cpu()
+        is_kept = self._write(key, parts, seconds, size)
+        self.first_iteration.spend(self._cpu() - before)
+        return is_kept
+
+    # Without the lock.
+
+    def _write(self, key: Key, parts: tuple[Any, ...], seconds: float, size: int) -> bool:
         with self._lock, suppress(OSError):
             if key in self._offered:
                 return True  # a second view of it
@@ -237,8 +253,6 @@ class Leaves:
             self._offered.add(key)
             return True
         return False
-
-    # Without the lock.
 
     def _view(self, entry: _Found, tag: int) -> tuple[memoryview, _Found] | None:
         """None: it is in a file, and can't be read, or not in time. Who would have to wait for another thread's
