@@ -191,7 +191,9 @@ def wait_for_lines(address, running) -> tuple[str, str]:
         for line in asked(address, "workers").splitlines():
             if " is unfit for job " in line:
                 job = line.split(" is unfit for job ")[1].split()[0]
-                return line, asked(address, "jobs", "show", job)
+                page = asked(address, "jobs", "show", job)
+                if "unfit" in page:  # else an epoch's session came between that has not met it yet
+                    return line, page
         time.sleep(0.2)
     raise AssertionError(f"not shown; the program ended with {running.poll()}")
 
