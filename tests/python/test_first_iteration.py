@@ -82,6 +82,19 @@ def test_loops_between_the_program_and_its_iter_do_not_count():
     assert program("for batch in made(loader): pass", made=namespace["made"]) == [True, True]
 
 
+class Unspeakable:
+    def __str__(self):
+        raise AssertionError("asked for its text")
+
+
+@pytest.mark.parametrize("name", [None, Unspeakable(), ""])
+def test_a_module_without_a_name_is_the_programs(name):
+    made = Loader()
+    names = {"loader": made} if name is None else {"loader": made, "__name__": name}
+    exec("for epoch in range(2): list(loader)", names)
+    assert made.seen == [True, True]
+
+
 def test_an_eighth_of_the_lane_is_spent_on_later_iterations():
     first = FirstIteration(again=True)
     assert not first.invests(0.0) and first.invests(0.01)

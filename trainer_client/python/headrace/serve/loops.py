@@ -21,7 +21,8 @@ def surround(frame: FrameType | None) -> bool:
     """Whether this frame, or one that has called it, is in a loop of the program's. Frames below the program's main
     module are not looked at: they are of what runs it."""
     while frame is not None:
-        name = str(frame.f_globals.get("__name__", ""))
+        name = frame.f_globals.get("__name__")
+        name = name if type(name) is str else ""  # a program may put anything there
         if not _is_of(name, _NOT_THE_PROGRAM) and _is_in_a_loop(frame.f_code, frame.f_lasti):
             return True
         if name == "__main__" and frame.f_code.co_name == "<module>":
