@@ -12,8 +12,8 @@ NEW = os.environ.get("HEADRACE_TEST_DRAWS", "same") == "new"
 
 
 def stay_the_same() -> None:
-    """Hypothesis also draws constants of the modules that are loaded. These differ with the tests that ran
-    before in the same process, and so would the examples."""
+    """Hypothesis also draws constants out of modules that it takes for the tests' own. Which these are differs with
+    the folders in which a machine has them, and with what was loaded before; and so would the examples."""
     assert hasattr(providers, "_get_local_constants"), "hypothesis finds them in another way"
     empty = type(providers.GLOBAL_CONSTANTS)(**{kind: () for kind in _KINDS})
     providers._get_local_constants = lambda: empty
