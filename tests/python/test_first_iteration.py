@@ -1,85 +1,50 @@
 """What a loader's first iteration keeps, where the program is seen to iterate again."""
 
-import sys
+import shutil
+import subprocess
 
 import pytest
 from headrace.serve import loops
 from headrace.stage.leaf_cost import FirstIteration, Worth
-
-
-class Loader:
-    """Tells at each iter() whether the program is in a loop."""
-
-    def __init__(self):
-        self.seen = []
-
-    def __iter__(self):
-        self.seen.append(loops.surround(sys._getframe(1)))
-        return iter([1, 2])
-
-
-def program(text, **names):
-    """What a loader was told in a program of that text, which is its main module."""
-    made = Loader()
-    exec(compile(text, "<program>", "exec"), {"__name__": "__main__", "loader": made, **names})
-    assert made.seen, "the program does not iterate"
-    return made.seen
-
-
-ONCE = {
-    "one loop": "for batch in loader: pass",
-    "one loop, with numbers": "for n, batch in enumerate(loader):\n if n: continue\n len([n for n in [n]])",
-    "a list of it": "list(loader)",
-    "after a loop": "for n in range(3): pass\nfor batch in loader: pass",
-    "before a loop": "for batch in loader: pass\nfor n in range(3): pass",
-    "in a function": "def train():\n for batch in loader: pass\ntrain()",
-    # The loop that asks such a generator for its next item is the iteration.
-    "by a generator": "def shown(it):\n for x in it: yield x\nfor batch in shown(loader): pass",
-    "by two": "def a(it):\n for x in it: yield x\ndef b(it):\n yield from it\nfor x in a(b(loader)): pass",
-    "by a generator, with much in it": "def shown(it):\n for x in it: yield x\nn = 0\nfor batch in shown(loader):\n"
-    + " n = n + n\n" * 400,
-    "by next()": "it = iter(loader)\nwhile True:\n try: next(it)\n except StopIteration: break",
-}
-AGAIN = {
-    "epochs": "for epoch in range(2):\n for batch in loader: pass",
-    "while": "n = 0\nwhile n < 2:\n n += 1\n for batch in loader: pass",
-    "while not": "n = 2\nwhile not n == 0:\n n -= 1\n for batch in loader: pass",
-    "for ever": "n = 0\nwhile True:\n n += 1\n for batch in loader: pass\n if n > 1: break",
-    "a function of an epoch": "def train():\n for batch in loader: pass\nfor epoch in range(2): train()",
-    "a generator in epochs": "def shown(it):\n for x in it: yield x\n"
-    "for epoch in range(2):\n for batch in shown(loader): pass",
-    "a list in epochs": "for epoch in range(2): list(loader)",
-    "in a class": "class Trainer:\n def fit(self):\n  for epoch in range(2): self.epoch()\n"
-    " def epoch(self):\n  for batch in loader: pass\nTrainer().fit()",
-    "begun again": "n, it = 0, iter(())\nwhile n < 5:\n n += 1\n try: next(it)\n"
-    " except StopIteration: it = iter(loader)",
-    # More than 255 instructions after it.
-    "far": "for epoch in range(2):\n for batch in loader: pass\n" + " n = epoch + epoch\n" * 400,
-}
+from support import loop_programs
+from support.loop_programs import AGAIN, ONCE, Loader, program
 
 
 @pytest.mark.parametrize("name", ONCE)
 def test_a_program_without_a_loop_round_it_may_iterate_once(name):
-    assert not any(program(ONCE[name]))
+    assert not any(program(loops, ONCE[name]))
 
 
 @pytest.mark.parametrize("name", AGAIN)
 def test_a_program_in_a_loop_is_likely_to_iterate_again(name):
-    seen = program(AGAIN[name])
+    seen = program(loops, AGAIN[name])
     assert all(seen), seen
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13", "3.14"])
+def test_instructions_of_each_python_that_is_here_say_the_same(version):
+    python = shutil.which(f"python{version}")
+    if python is None:
+        pytest.skip(f"no python{version} here")
+    words = python, loop_programs.__file__, loops.__file__
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_loops_of_what_runs_the_program_do_not_count():
     for _ in range(2):
-        assert program("list(loader)") == [False]
+        assert program(loops, "list(loader)") == [False]
 
 
 def test_loops_between_the_program_and_its_iter_do_not_count():
     namespace = {"__name__": "torch.utils.data.dataloader"}
     exec("def made(it):\n for _ in range(2): n = iter(it)\n return n", namespace)
-    assert program("for batch in made(loader): pass", made=namespace["made"]) == [False, False]
+    assert program(loops, "for batch in made(loader): pass", made=namespace["made"]) == [
+        False,
+        False,
+    ]
     namespace["__name__"] = "torch.utils.database"  # another package
-    assert program("for batch in made(loader): pass", made=namespace["made"]) == [True, True]
+    assert program(loops, "for batch in made(loader): pass", made=namespace["made"]) == [True, True]
 
 
 class Unspeakable:
@@ -89,7 +54,7 @@ class Unspeakable:
 
 @pytest.mark.parametrize("name", [None, Unspeakable(), ""])
 def test_a_module_without_a_name_is_the_programs(name):
-    made = Loader()
+    made = Loader(loops)
     names = {"loader": made} if name is None else {"loader": made, "__name__": name}
     exec("for epoch in range(2): list(loader)", names)
     assert made.seen == [True, True]

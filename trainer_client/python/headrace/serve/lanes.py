@@ -13,6 +13,7 @@ import socket
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -207,8 +208,9 @@ class Lanes:
     def look_ahead(self) -> None:
         """Notes in the first iteration whether another one is likely."""
         if self._state.is_first:
-            known = options.from_environment().epochs > 1
-            self._state.is_likely_again = known or loops.surround(sys._getframe(1))
+            self._state.is_likely_again = options.from_environment().epochs > 1
+            with suppress(Exception):  # of instructions that another Python has
+                self._state.is_likely_again |= loops.surround(sys._getframe(1))
 
     def may_find(self) -> bool:
         """Whether functions whose results may be kept are looked for. In the first iteration nobody knows whether there
