@@ -181,6 +181,23 @@ def test_a_lane_keeps_until_it_has_spent_its_part(worker):
     assert worker.entries == 40 > before, "later all are kept"
 
 
+def test_a_first_iteration_that_keeps_none_names_few(worker):
+    """Though there is something to be found, of another program's."""
+    asked = []
+
+    def form(data):
+        asked.append(data)
+        return encoded(data)
+
+    of = ByteLeaf("test", lambda: "build", form)
+    worker.lane()
+    call(leaf(), b"something else, so that there is an index")
+    worker.lane(first=True)
+    for number in range(Worth.LAST + 160):
+        call(of, b"%d" % number, read=picture)
+    assert len(asked) <= Worth.LAST + 12
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_what_one_lane_keeps_in_the_first_iteration_the_next_ones_find(worker, again):
     cpu, before = [0.0], slow.calls

@@ -69,7 +69,7 @@ class CachedCall:
         if kept.is_idle:
             kept.missed()  # who looks is given room
             return self.raw(*args, **named)
-        if not self.worth.is_likely():
+        if not self.worth.is_likely(kept.is_first):
             return self.raw(*args, **named)
         began = time.thread_time()
         content = self._content(args, named)
@@ -205,8 +205,9 @@ class CachedCall:
 
     def _keep(self, kept: leaves.Leaves, content: Content, seen: Witness, packed: Packed) -> None:
         seconds = seen.seconds
-        is_worth = kept.keeps(seconds - (self._looks or 0.0), packed.size)
-        if not self.worth.note(is_worth) or not seen.holds():
+        saves = seconds - (self._looks or 0.0)
+        is_worth = kept.keeps(saves, packed.size)
+        if not self.worth.judge(is_worth, saves, packed.size, kept.is_first) or not seen.holds():
             return
         files = [
             (path, None if state is None else tuple(state)) for path, state in seen.files.items()

@@ -343,7 +343,7 @@ def _wanted(stream: Any) -> leaf_streams.Wanted | None:
 def _wanted_of(file: bytes) -> leaf_streams.Wanted | None:
     """Of bytes that no file of its own gave."""
     kept = leaves.active()
-    if kept is None or not kept.looks_for_pictures or not render.worth.is_likely():
+    if kept is None or not kept.looks_for_pictures or not render.worth.is_likely(kept.is_first):
         return None
     return leaf_streams.wanted_of(file, _WHOLE)
 

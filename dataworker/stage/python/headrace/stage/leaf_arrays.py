@@ -238,9 +238,7 @@ class FileLeaf(ArrayLeaf):
     def rests(self, leaves: Leaves) -> bool:
         """Whether a call is not looked at: nothing is there and nothing would be kept, or what was made lately
         was neither found nor worth its keeping."""
-        if self.worth.waits and not leaves.is_first:
-            self.worth.begin_anew()
-        return leaves.is_idle or not self.worth.is_likely()
+        return leaves.is_idle or not self.worth.is_likely(leaves.is_first)
 
     def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> "Wanted | None":
         """None: the call is none whose result is a leaf."""
@@ -281,7 +279,9 @@ class FileLeaf(ArrayLeaf):
             later = leaf_cost.is_worth(takes, array.nbytes, first=False)
         if not self.worth.note(is_worth, later):
             return
+        before = time.thread_time()
         parts = packed(array, more)
+        leaves.first_iteration.spend(time.thread_time() - before)
         same = self._is_silent(wanted.path) and self._state(wanted.path) == wanted.content
         if parts is None or not same:
             return

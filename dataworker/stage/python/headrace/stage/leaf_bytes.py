@@ -65,7 +65,7 @@ class ByteLeaf(ArrayLeaf):
         """Whether a call is not looked at. In a loader's first iteration no result is worth its keeping, so its
         bytes need no name; nor do those of results that were poor lately, since a name costs more than a
         search."""
-        return not leaves.looks_for_pictures or not self.worth.is_likely()
+        return not leaves.looks_for_pictures or not self.worth.is_likely(leaves.is_first)
 
     def wanted(self, args: tuple[Any, ...], named: dict[str, Any]) -> Wanted | None:
         """None: the call is none whose result is a leaf."""
@@ -84,6 +84,7 @@ class ByteLeaf(ArrayLeaf):
     ) -> None:
         if heard:
             return
+        leaves.first_iteration.spend(wanted.seconds)
         array: Any
         array, more = self._to(value) or (None, None)
         if is_worth := type(array) is np.ndarray:
@@ -95,9 +96,10 @@ class ByteLeaf(ArrayLeaf):
         if not is_worth:
             return
         memory = None if array is value else Plain(array.dtype.str, array.shape, None)
+        before = time.thread_time()
         parts = packed(array, more, memory)
-        leaves.first_iteration.spend(wanted.seconds * (1 if wanted.encoded.is_fixed else 2))
         same = wanted.encoded.is_fixed or self._key(wanted.encoded) == wanted.key
+        leaves.first_iteration.spend(time.thread_time() - before)
         if parts is not None and same:
             leaves.offer(wanted.key, 0, began, parts, seconds)
 

@@ -124,16 +124,17 @@ class Worth:
 
     def judge(self, is_kept: bool, seconds: float, size: int, first: bool) -> bool:
         """As note(), of what took `seconds`. What is not kept in the first iteration alone says nothing of later ones."""
-        if is_kept or not first or not is_worth(seconds, size, first=False):
-            self.note(is_kept)
-        return is_kept
+        return self.note(is_kept, first and is_worth(seconds, size, first=False))
 
     def begin_anew(self) -> None:
         """The first iteration is over: what was poor in it is looked at again."""
         self.poor, self.waits = 0, False
 
-    def is_likely(self) -> bool:
-        """Of what comes next. True now and then where it is not, so that a change is seen."""
+    def is_likely(self, first: bool = True) -> bool:
+        """Of what comes next. True now and then where it is not, so that a change is seen. `first`: in the loader's
+        first iteration."""
+        if self.waits and not first:
+            self.begin_anew()
         if self.poor < self.LAST:
             return True
         self._calls += 1

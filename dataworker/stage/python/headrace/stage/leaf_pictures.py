@@ -97,7 +97,7 @@ _worth = Worth()  # of all
 
 def _wanted(image: Any, kept: leaves.Leaves) -> Wanted | None:
     is_named = is_file(image.fp)
-    if not is_named and not (kept.looks_for_pictures and worth_naming.is_likely()):
+    if not is_named and not (kept.looks_for_pictures and worth_naming.is_likely(kept.is_first)):
         kept.missed()
         return None
     text = _picture(image)
@@ -170,7 +170,9 @@ def _load_new(image: Any, real: Callable[..., Any], found: Wanted, kept: leaves.
         kept.first_iteration.spend(found.seconds)
         worth_naming.judge(is_worth, takes, _bytes_of(image), kept.is_first)
     if same and is_worth:
+        before = time.thread_time()
         pixels = _TO_BYTES(image)
+        kept.first_iteration.spend(time.thread_time() - before)
         place = 0 if not lent or stream.closed else stream.tell()
         parts = (_PLACE.pack(place), pixels) if lent else (pixels,)
         kept.offer(found.key, found.ctime_ns, found.began_ns, parts, seconds)

@@ -91,7 +91,7 @@ class Source:
         kept = leaves.active() if self._wanted is not None else None
         if kept is None or self._wanted is None or not kept.wants_whole:
             return False
-        return self._wanted.is_named_at_a_cost or worth.is_likely()
+        return self._wanted.is_named_at_a_cost or worth.is_likely(kept.is_first)
 
     def is_kept(self) -> bool:
         """Looks for it, once."""
