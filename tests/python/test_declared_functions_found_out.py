@@ -9,7 +9,7 @@ import headrace
 import numpy as np
 import pytest
 import torch
-from headrace.stage import cached_calls, doubts, kept_results
+from headrace.stage import cached_calls, doubts, kept_entry
 from support.declared_functions import Declared, burn
 
 FACTOR = 3
@@ -308,13 +308,13 @@ def test_what_another_lane_ends_meanwhile_is_not_given(worker, monkeypatch):
     served = Declared(worker, made)
     assert served.twice(made) == ([1], [1])
     assert served.runs("meanwhile") == 1 and served.board.is_believed(served.number)
-    true_value, before = kept_results.Entry.value, bytes(doubts.prepare().number)
+    true_value, before = kept_entry.Entry.value, bytes(doubts.prepare().number)
 
     def value(entry, atoms):
         served.board.end(served.number, "of another lane")
         return [*true_value(entry, atoms), "wrong"]
 
-    monkeypatch.setattr(kept_results.Entry, "value", value)
+    monkeypatch.setattr(kept_entry.Entry, "value", value)
     assert served.epochs(1, made) == [[1]] and served.runs("meanwhile") == 2
     assert served.board.ended() == {served.number}
     assert bytes(doubts.prepare().number) != before, "the trainer is told"

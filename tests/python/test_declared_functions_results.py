@@ -10,7 +10,8 @@ import pytest
 import torch
 from headrace.declared import cached_functions
 from headrace.stage import cached_calls, call_board
-from headrace.stage.kept_results import Entry, Packed
+from headrace.stage.kept_entry import Entry
+from headrace.stage.kept_results import Packed
 from PIL import Image
 from support.declared_functions import Declared, burn
 

@@ -14,7 +14,8 @@ from headrace.declared import ORIGINAL
 from headrace.explain import declared_functions
 from headrace.stage import call_board, found_calls, found_rules, found_search, leaves
 from headrace.stage.call_board import AGAIN, HITS, KEPT
-from headrace.stage.kept_results import Entry, NotPacked, Packed
+from headrace.stage.kept_entry import Entry
+from headrace.stage.kept_results import NotPacked, Packed
 from headrace.stage.leaf_door import Room
 from headrace.stage.served_code import without_our_frames
 from support.found_lanes import Lanes, Sounds, own_lanes, slow

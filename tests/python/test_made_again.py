@@ -30,10 +30,10 @@ def is_on():
 
 
 if os.environ.get("TEST_PLANTS"):
-    from headrace.stage import cached_calls, cached_rules, kept_results
+    from headrace.stage import cached_calls, cached_rules, kept_entry, kept_results
     from torch.utils.data import get_worker_info
 
-    true_value, true_same = kept_results.Entry.value, kept_results.Packed.same
+    true_value, true_same = kept_entry.Entry.value, kept_results.Packed.same
     hits = 0
 
     def value(self, atoms):
@@ -53,7 +53,7 @@ if os.environ.get("TEST_PLANTS"):
         os.close(os.open(TAKEN, os.O_RDONLY))
         return True
 
-    kept_results.Entry.value, kept_results.Packed.same = value, same
+    kept_entry.Entry.value, kept_results.Packed.same = value, same
     cached_rules.Budget.takes = takes
 """
 

@@ -240,11 +240,11 @@ class Wrong:
 
 
 class WrongChain(Wrong):
-    def run_file(self, file, state):
-        return self.spoil(self.real.run_file(file, state), state)
+    def run_file(self, file, state, room=None):
+        return self.spoil(self.real.run_file(file, state, room), state)
 
-    def run_pixels(self, pixels, state):
-        return self.spoil(self.real.run_pixels(pixels, state), state)
+    def run_pixels(self, pixels, state, room=None):
+        return self.spoil(self.real.run_pixels(pixels, state, room), state)
 
 
 def other_bits(array, state):
@@ -257,26 +257,52 @@ def other_draws(array, state):
     return array
 
 
+@pytest.mark.parametrize("spoil", ["other_bits", "other_draws"])
 @in_own_process
-def test_a_chain_that_differs_is_torchvisions_from_then_on():
+def test_a_chain_that_differs_is_torchvisions_from_then_on(spoil):
     maker = enable()
     rng = random.Random(SEED)
-    real = maker.renderer
-    for spoil in (other_bits, other_draws):
-        maker.renderer = Wrong(real, spoil)
-        transform = train_v1()
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
-            for _ in range(4):
-                every = sources(rng)
-                for source in ("file", "cropped", "array"):
-                    make = every[source]
-                    assert_same(maker, transform, make, rng.randrange(2**32), (spoil, source))
-        line = (
-            "headrace: random_resized_crop, random_horizontal_flip, to_tensor, normalize give other "
-            "bits natively than torchvision does: torchvision does them\n"
+    maker.renderer = Wrong(maker.renderer, globals()[spoil])
+    transform = train_v1()
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        for _ in range(4):
+            every = sources(rng)
+            for source in ("file", "cropped", "array"):
+                make = every[source]
+                assert_same(maker, transform, make, rng.randrange(2**32), (spoil, source))
+    line = (
+        "headrace: random_resized_crop, random_horizontal_flip, to_tensor, normalize give other "
+        "bits natively than torchvision does: torchvision does them\n"
+    )
+    assert said.getvalue().count(line) == 1
+
+
+@in_own_process
+def test_transforms_that_are_made_for_each_picture():
+    """What is found out of one is true of the next. Of a few there are recipes."""
+    from headrace.stage import transforms
+
+    maker, rng, by_hand = enable(), random.Random(SEED), []
+    real = transforms.by_hand
+    transforms.by_hand = lambda run, value: by_hand.append(run) or real(run, value)
+    stays = v1.Compose([v1.ToTensor(), v1.Normalize([0.2] * 3, STD)])
+    for case in range(40):
+        mirrored = case % 2
+        transform = v1.Compose(
+            [
+                v1.Resize((40, 44)),
+                v1.Lambda(lambda image, by=mirrored: image.rotate(180) if by else image),
+                v1.ToTensor(),
+                v1.Normalize([0.5] * 3, STD),
+            ]
         )
-        assert said.getvalue().count(line) == 1
+        file = photo(rng)
+        note = SEED, case
+        assert_same(maker, transform, lambda file=file: Image.open(io.BytesIO(file)), case, note)
+        assert_same(maker, stays, lambda file=file: Image.open(io.BytesIO(file)).convert("RGB"), 1)
+    assert 4 <= len(by_hand) <= 8, len(by_hand)
+    assert len(transforms._performer.compiled) == 16
 
 
 @in_own_process

@@ -109,9 +109,9 @@ def test_functions_of_the_programs_own_stay():
     kernels[torch.Tensor] = own
     of_images = kernels[tv_tensors.Image]
 
-    from headrace.stage import render, tensor_colors
+    from headrace.stage import render, tensor_colors, tensor_kernels
 
-    tensor_colors.enable(render.ImageMaker(None, frozenset()))
+    tensor_kernels.enable(tensor_colors.KERNEL, render.ImageMaker(None, frozenset()))
     assert _functional_tensor.adjust_hue is kernels[torch.Tensor] is own
     assert kernels[tv_tensors.Image] is of_images
 

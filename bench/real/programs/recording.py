@@ -1,5 +1,6 @@
 """What every program of this folder prints of itself: one line of JSON with the wall and CPU seconds of
-each epoch, a hash of each batch, and one of the states of all random generators after each epoch.
+each epoch, and of what comes after its first batch, a hash of each batch, and one of the states of all random
+generators after each epoch.
 
 Programs import it as they would a logger. It does not know Headrace.
 """
@@ -51,17 +52,20 @@ class Recorder:
         """The loader's batches, each of them hashed. A loop may break out of it."""
         entry: dict[str, Any] = {"batches": [], "first_batch_s": None}
         self.epochs.append(entry)
-        cpu, started = self._cpu(), time.perf_counter()
+        cpu, first, started = self._cpu(), None, time.perf_counter()
         try:
             for batch in loader:
                 if entry["first_batch_s"] is None:
                     entry["first_batch_s"] = time.perf_counter() - started
+                    first = self._cpu()
                 entry["batches"].append(digest(batch))
                 yield batch
         finally:
             entry["wall_s"] = time.perf_counter() - started
             after = self._cpu()
             entry["cpu_s"] = None if cpu is None or after is None else after - cpu
+            entry["then_s"] = entry["wall_s"] - (entry["first_batch_s"] or 0)
+            entry["then_cpu_s"] = None if first is None or after is None else after - first
             entry["random"] = digest(
                 [torch.get_rng_state(), np.random.get_state(), random.getstate()]
             )

@@ -9,6 +9,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -25,6 +26,7 @@
 #include "dataworker/stage/images/pixel_memory.h"
 #include "dataworker/stage/images/spline_functions.h"
 #include "dataworker/stage/images/tensor_colors.h"
+#include "dataworker/stage/images/tensor_floats.h"
 
 namespace nb = nanobind;
 
@@ -76,38 +78,73 @@ nb::object ToObject(Result<Made> made) {
   return ToArray<float>(std::move(made).value());
 }
 
+// Memory that Python gives for one sample. Its function takes the shape, and whether the elements are
+// floats, and gives an object and where its memory begins.
+class PythonRoom {
+ public:
+  // `give`: None for none. REQUIRES: the GIL is held, also at the end.
+  explicit PythonRoom(const nb::object& give) : give_(give) {}
+
+  // For a run without the GIL.
+  [[nodiscard]] Room room() {
+    if (give_.is_none()) return {};
+    return [this](const TensorSpec& spec) -> std::byte* {
+      if (!HasArray(spec.dtype)) return nullptr;
+      const nb::gil_scoped_acquire acquire;
+      nb::list shape;
+      for (const std::int64_t side : spec.dims) shape.append(side);
+      const nb::tuple given =
+          nb::cast<nb::tuple>(give_(nb::tuple(shape), spec.dtype == DType::kF32));
+      made_ = given[0];
+      return reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(given[1]));
+    };
+  }
+
+  // What a run has made, as Python has it.
+  nb::object ToObject(Result<Made> made) {
+    if (give_.is_none()) return images::ToObject(std::move(made));
+    return made.ok() ? std::move(made_) : nb::none();
+  }
+
+ private:
+  const nb::object give_;
+  nb::object made_ = nb::none();
+};
+
 class Chain {
  public:
   explicit Chain(NativeChain chain) : chain_(std::move(chain)) {}
 
   [[nodiscard]] bool is_random() const { return chain_.is_random(); }
 
-  nb::object RunFile(const nb::bytes& file, const StateIn& state) {
-    return ToObject(Run(file, state));
+  nb::object RunFile(const nb::bytes& file, const StateIn& state, const nb::object& give) {
+    PythonRoom room(give);
+    return room.ToObject(Run(file, state, room.room()));
   }
 
   nb::object RunFileDrawn(const nb::bytes& file, const StateIn& state) {
-    Result<Made> made = Run(file, state);
+    Result<Made> made = Run(file, state, {});
     if (!made.ok()) return nb::none();
     const std::vector<std::int32_t> params = std::move(made->params);
     return nb::make_tuple(ToObject(std::move(made)), params);
   }
 
-  nb::object RunPixels(const PixelsIn& pixels, const StateIn& state) {
+  nb::object RunPixels(const PixelsIn& pixels, const StateIn& state, const nb::object& give) {
+    PythonRoom room(give);
     if (pixels.ndim() > Dims::kMost) return nb::none();
     const std::span sizes(pixels.shape_ptr(), pixels.ndim());
     const TensorSpec spec{DType::kU8, Layout::kPlain, Dims(sizes)};
-    return ToObject([&] {
+    return room.ToObject([&, into = room.room()] {
       const nb::gil_scoped_release release;
       return chain_.RunPixels(std::as_bytes(std::span(pixels.data(), pixels.size())), spec,
-                              BytesOf(state));
+                              BytesOf(state), into);
     }());
   }
 
  private:
-  Result<Made> Run(const nb::bytes& file, const StateIn& state) {
+  Result<Made> Run(const nb::bytes& file, const StateIn& state, const Room& room) {
     const nb::gil_scoped_release release;
-    return chain_.RunFile(FileIn(file), BytesOf(state));
+    return chain_.RunFile(FileIn(file), BytesOf(state), room);
   }
 
   const NativeChain chain_;
@@ -165,9 +202,11 @@ NB_MODULE(_images, module) {
   using headrace::images::Renderer;
   nb::class_<Chain>(module, "Chain")
       .def_prop_ro("is_random", &Chain::is_random)
-      .def("run_file", &Chain::RunFile, nb::arg("file"), nb::arg("state"))
+      .def("run_file", &Chain::RunFile, nb::arg("file"), nb::arg("state"),
+           nb::arg("room").none() = nb::none())
       .def("run_file_drawn", &Chain::RunFileDrawn, nb::arg("file"), nb::arg("state"))
-      .def("run_pixels", &Chain::RunPixels, nb::arg("pixels"), nb::arg("state"));
+      .def("run_pixels", &Chain::RunPixels, nb::arg("pixels"), nb::arg("state"),
+           nb::arg("room").none() = nb::none());
   nb::class_<Renderer>(module, "Renderer")
       .def(nb::init<std::string, std::string, std::string, std::string>(), nb::arg("pillow"),
            nb::arg("torch"), nb::arg("torchvision"), nb::arg("cpu_capability"))
@@ -180,4 +219,5 @@ NB_MODULE(_images, module) {
   headrace::BindPixelMemory(module);
   headrace::BindSplineFunctions(module);
   headrace::BindTensorColors(module);
+  headrace::BindTensorFloats(module);
 }

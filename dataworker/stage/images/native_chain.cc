@@ -26,35 +26,39 @@ Result<NativeChain> NativeChain::Make(std::vector<Node> nodes, const ClientLibra
 }
 
 template <typename Run>
-Result<Made> NativeChain::Make(const TensorSpec& source, MutableByteSpan state,
+Result<Made> NativeChain::Make(const TensorSpec& source, MutableByteSpan state, const Room& room,
                                const Run& run) const {
   std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
   ops::Generators generators;
   if (is_random()) HR_RETURN_IF_ERROR(generators.SetState(state));
   Made made;
   HR_RETURN_IF_ERROR(chain_->Draw(source, generators, params, &made.spec));
-  made.memory = std::make_unique_for_overwrite<std::byte[]>(made.spec.bytes());
+  if (!room) made.memory = std::make_unique_for_overwrite<std::byte[]>(made.spec.bytes());
+  std::byte* const memory = room ? room(made.spec) : made.memory.get();
+  if (memory == nullptr) return Unavailable("no room for a sample");
   HR_RETURN_IF_ERROR(workshop_->With([&](ops::OpContext& context) {
-    return run(params, context, MutableByteSpan(made.memory.get(), made.spec.bytes()));
+    return run(params, context, MutableByteSpan(memory, made.spec.bytes()));
   }));
   if (is_random()) std::ranges::copy(generators.State(), state.begin());
   made.params = std::move(params);
   return made;
 }
 
-Result<Made> NativeChain::RunFile(ByteSpan file, MutableByteSpan state) const {
+Result<Made> NativeChain::RunFile(ByteSpan file, MutableByteSpan state, const Room& room) const {
   const auto no_more = [](std::size_t) { return ByteSpan(); };
   HR_TRY(const TensorSpec source, ops::ChainRunner::ReadHeader(file, no_more));
-  return Make(source, state, [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
+  const auto run = [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
     return runner_->Run(file, params, context, out);
-  });
+  };
+  return Make(source, state, room, run);
 }
 
 Result<Made> NativeChain::RunPixels(ByteSpan pixels, const TensorSpec& spec,
-                                    MutableByteSpan state) const {
-  return Make(spec, state, [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
+                                    MutableByteSpan state, const Room& room) const {
+  const auto run = [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
     return runner_->RunPixels(pixels, spec, params, context, out);
-  });
+  };
+  return Make(spec, state, room, run);
 }
 
 }  // namespace headrace::images

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,12 +15,16 @@ namespace headrace::images {
 
 using Workshop = Tools<ops::OpContext>;
 
-// A finished sample in memory of its own.
+// A finished sample.
 struct Made {
   TensorSpec spec;
-  std::unique_ptr<std::byte[]> memory;
-  std::vector<std::int32_t> params;  // what its operators drew
+  std::unique_ptr<std::byte[]> memory;  // its own, unless there was room for it elsewhere
+  std::vector<std::int32_t> params;     // what its operators drew
 };
+
+// Gives a sample's memory, of spec.bytes(), which outlives the call that asks; null: there is none.
+// Called in the thread of that call. Empty: each sample has memory of its own.
+using Room = std::function<std::byte*(const TensorSpec& spec)>;
 
 // A compiled chain with its draws. It does what a sequence of torchvision's transforms does to one
 // image and to torch's generator. Thread-safe.
@@ -36,14 +41,16 @@ class NativeChain {
 
   // Makes a sample. `state`: the bytes of torch.get_rng_state(), which the draws move on. It is not
   // read if nothing is random, and unchanged after an error. Errors of ChainRunner::ReadHeader,
-  // Chain::Draw and ChainRunner::Run.
-  Result<Made> RunFile(ByteSpan file, MutableByteSpan state) const;
+  // Chain::Draw and ChainRunner::Run; kUnavailable: there is no room.
+  Result<Made> RunFile(ByteSpan file, MutableByteSpan state, const Room& room = {}) const;
   // Does the same from the row of an array, u8 of `spec`. REQUIRES: pixels.size() == spec.bytes().
-  Result<Made> RunPixels(ByteSpan pixels, const TensorSpec& spec, MutableByteSpan state) const;
+  Result<Made> RunPixels(ByteSpan pixels, const TensorSpec& spec, MutableByteSpan state,
+                         const Room& room = {}) const;
 
  private:
   template <typename Run>
-  Result<Made> Make(const TensorSpec& source, MutableByteSpan state, const Run& run) const;
+  Result<Made> Make(const TensorSpec& source, MutableByteSpan state, const Room& room,
+                    const Run& run) const;
 
   DType dtype_ = DType::kU8;
   std::shared_ptr<const ops::Chain> chain_;

@@ -31,4 +31,51 @@ __attribute__((target("avx2"))) void NormalizePixels(const std::uint8_t* in, std
   }
 }
 
+__attribute__((target("avx2"))) void NormalizePlanes(std::span<const float> in, std::size_t plane,
+                                                     const Deviations& by, float* out) {
+  const std::size_t channels = by.means.size();
+  for (std::size_t begin = 0, c = 0; begin + plane <= in.size(); begin += plane) {
+    const __m256 mean = _mm256_set1_ps(by.means[c]);
+    const __m256 deviation = _mm256_set1_ps(by.deviations[c]);
+    const float* const from = in.data() + begin;
+    float* const to = out + begin;
+    std::size_t at = 0;
+    for (; at + 8 <= plane; at += 8) {
+      const __m256 difference = _mm256_sub_ps(_mm256_loadu_ps(from + at), mean);
+      _mm256_storeu_ps(to + at, _mm256_div_ps(difference, deviation));
+    }
+    for (; at < plane; ++at) {
+      const float difference = from[at] - by.means[c];
+      to[at] = difference / by.deviations[c];
+    }
+    c = c + 1 == channels ? 0 : c + 1;
+  }
+}
+
+__attribute__((target("avx2"))) void NormalizeInterleaved(std::span<const float> in,
+                                                          const Deviations& by, float* out) {
+  // So many values hold eight pixels, after which the channels are in their places again.
+  const std::size_t channels = by.means.size();
+  const std::size_t round = 8 * channels;
+  std::array<float, 8 * kMostInterleaved> means;
+  std::array<float, 8 * kMostInterleaved> deviations;
+  for (std::size_t i = 0; i < round; ++i) {
+    means[i] = by.means[i % channels];
+    deviations[i] = by.deviations[i % channels];
+  }
+  std::size_t at = 0;
+  for (; at + round <= in.size(); at += round) {
+    for (std::size_t i = 0; i < round; i += 8) {
+      const __m256 value = _mm256_loadu_ps(in.data() + at + i);
+      const __m256 difference = _mm256_sub_ps(value, _mm256_loadu_ps(means.data() + i));
+      _mm256_storeu_ps(out + at + i,
+                       _mm256_div_ps(difference, _mm256_loadu_ps(deviations.data() + i)));
+    }
+  }
+  for (; at < in.size(); ++at) {
+    const float difference = in[at] - by.means[at % channels];
+    out[at] = difference / by.deviations[at % channels];
+  }
+}
+
 }  // namespace headrace::images

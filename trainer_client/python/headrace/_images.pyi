@@ -1,22 +1,28 @@
 """The native operators for stage hosts (dataworker/stage/images)."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+Room = Callable[[tuple[int, ...], bool], tuple[Any, int]]
 Args = dict[str, int | float | str | list[int] | list[float]]
 
 class Chain:
     """Operators with the draws of the transforms that they stand for. Thread-safe; one runs at a
     time. `state`: torch.get_rng_state() as an array that the draws move on in place, or an empty
-    one if nothing is random. Both methods return uint8 or float32, [C, H, W] for a tensor and [H,
+    one if nothing is random. All methods return uint8 or float32, [C, H, W] for a tensor and [H,
     W, C] for an image. None, with the state unchanged: only Python can tell. That is so for another
     format, a damaged file, or arguments that do not fit the picture. Without the GIL."""
 
     @property
     def is_random(self) -> bool: ...
-    def run_file(self, file: bytes, state: np.ndarray) -> np.ndarray | None: ...
+    # `room`: called once it is known what comes out, with the shape, and whether it is float32. It gives an object, which
+    # is returned in the array's place, and where that one's memory begins. It is called with the GIL.
+    def run_file(self, file: bytes, state: np.ndarray, room: Room | None = None) -> Any: ...
     def run_file_drawn(self, file: bytes, state: np.ndarray) -> tuple[np.ndarray, list[int]] | None:
         """With what the operators drew, in the words of their params."""
-    def run_pixels(self, pixels: np.ndarray, state: np.ndarray) -> np.ndarray | None:
+    def run_pixels(self, pixels: np.ndarray, state: np.ndarray, room: Room | None = None) -> Any:
         """`pixels`: uint8 [H, W, C] or [H, W]."""
 
 class Renderer:
@@ -97,6 +103,13 @@ def stack_planes(samples: list[np.ndarray], out: np.ndarray) -> bool:
 def turn_hue(image: np.ndarray, factor: float, api: int, out: np.ndarray) -> bool:
     """torchvision's adjust_hue of a tensor's uint8 [3, H, W], of any strides, without the GIL. api: 1 for
     torchvision.transforms, 2 for v2. `out`: of the same shape. False, untouched: other arguments."""
+
+def normalize_floats(
+    image: np.ndarray, mean: list[float], deviation: list[float], out: np.ndarray
+) -> bool:
+    """(image - mean) / deviation by channel in float32, as torch rounds it, without the GIL. image: float32
+    [..., C, H, W], dense, as planes or, of up to 4 channels, with channels last. `out`: of the same shape and strides.
+    False, untouched: other arguments, a deviation of 0, what is not finite, or this machine has not the instructions."""
 
 # What scipy.ndimage calls, of arrays with two axes of up to 32,768 elements, without the GIL. False, untouched: other
 # sizes. Thread-safe.

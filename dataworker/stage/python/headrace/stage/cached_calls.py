@@ -30,7 +30,8 @@ from .code_reads import LATER, returns_later
 from .content import Content
 from .content_memo import Memo
 from .content_values import ORIGINAL, NotHashed, NotYet, Refused
-from .kept_results import Entry, NotPacked, Packed, settle
+from .kept_entry import Entry
+from .kept_results import NotPacked, Packed, settle
 from .leaf_cost import Worth
 from .leaf_keys import Content as FileState
 from .leaf_keys import Key, content_at

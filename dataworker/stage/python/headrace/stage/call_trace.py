@@ -137,6 +137,8 @@ def _kind(code: types.CodeType) -> str:
 
 
 _KEYS = types.ModuleType | type | types.BuiltinFunctionType
+# Where pybind11 has what its functions are methods of; they say themselves of which module they are.
+_OF_PYBIND = "pybind11_builtins"
 _builtins: dict[tuple[Any, str, bool], str] = {}
 
 
@@ -146,7 +148,9 @@ def _of_builtin(function: Any, own: bool) -> str:
     name = getattr(function, "__name__", "")
     if of is None:
         of = function  # is all that tells it apart
-    key = of if isinstance(of, _KEYS) else type(of), name, own
+    key: tuple[Any, str, bool] = of if isinstance(of, _KEYS) else type(of), name, own
+    if type(of).__module__ == _OF_PYBIND:
+        key = getattr(function, "__module__", None), name, own
     known = _builtins.get(key)
     if known is None:
         known = _builtins[key] = _about(function, of, name, own)
@@ -158,6 +162,8 @@ def _about(function: Any, of: Any, name: str, own: bool) -> str:
         module = of.__name__
     elif isinstance(of, type):
         module = of.__module__
+    elif type(of).__module__ == _OF_PYBIND:
+        module = getattr(function, "__module__", None) or _OF_PYBIND
     elif of is function:
         module = getattr(function, "__module__", None) or _holder(function, name)
     else:

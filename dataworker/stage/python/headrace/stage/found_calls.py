@@ -42,7 +42,8 @@ from .content_values import ORIGINAL, TooMuch
 from .fixed_part import part_of
 from .found_rules import Gain, Parts, Trial, Watched, is_by_key
 from .found_search import find
-from .kept_results import Entry, NotPacked, Packed, copying, settle
+from .kept_entry import Entry
+from .kept_results import NotPacked, Packed, copying, settle
 from .proven_content import FoundContent, ProvenContent
 from .served_code import as_it_is, code_to_serve, put
 from .witness import Witness, differ, generators
@@ -249,7 +250,7 @@ class FoundCall(CachedCall):
                 packed = Packed(value, content.atoms)
                 if meet(packed.memory, content.memory):
                     raise NotPacked("it is a part of an argument, or of what the code reads")
-                if self._pays(min(seen.seconds, self._trial.seconds), parts, packed.size):
+                if self._pays(min(seen.seconds, self._trial.seconds), parts, packed.copied):
                     self._keep_found(kept, content, seen, packed, traced)
                 return value
             except NotPacked as error:
@@ -261,12 +262,11 @@ class FoundCall(CachedCall):
         self._unfit(why)
         return value
 
-    def _pays(self, seconds: float, parts: float, size: int) -> bool:
-        """Whether a hit is likely to, beside leaves of these `parts` of the call."""
+    def _pays(self, seconds: float, parts: float, copied: int) -> bool:
+        """Whether a hit, which copies so many bytes, is likely to, beside leaves of these `parts` of the call."""
         if parts == 0:
             return True
-        hit = self._watched.looking + size * copying()
-        if self._parts.is_poor(seconds, parts, hit):
+        if self._parts.is_poor(seconds, parts, self._watched.looking + copied * copying()):
             self._give_up("to find its results takes as long as to make them again from leaves")
             return False
         return True

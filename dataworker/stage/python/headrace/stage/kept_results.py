@@ -6,7 +6,6 @@ signs of zeros and payloads of NaN, strides, owners of memory. What is more than
 NotPacked.
 """
 
-import ctypes
 import functools
 import marshal
 import mmap
@@ -18,10 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from . import leaf_maps
 from .content_values import memory_at
-from .leaf_memory import place_of
 
-_UNIT = 64
+UNIT = 64
 _VERSION = 2  # of marshal: exact floats, and no references between what is equal
 _MODES = {"1", "L", "LA", "RGB", "RGBA", "CMYK", "YCbCr", "HSV", "I", "F", "I;16"}
 _OF_PICTURES = frozenset(
@@ -51,7 +50,7 @@ class Packed:
         self.memory: list[tuple[int, int]] = []
         self._seen: set[int] = set()
         self._held: list[Any] = []
-        self._depth = self._mutable = 0
+        self._depth = self._mutable = self._mapped = 0
         self.spec = self._spec(value)
 
     calibrates: ClassVar[dict[str, int] | None] = None
@@ -68,13 +67,18 @@ class Packed:
     def size(self) -> int:
         return sum(map(len, self.buffers))
 
-    def same(self, entry: "Entry") -> bool:
+    @property
+    def copied(self) -> int:
+        """Bytes that a hit copies."""
+        return self.size - self._mapped
+
+    def same(self, entry: Any) -> bool:
         """Whether an entry holds this very result."""
         mine = marshal.dumps(self.spec, _VERSION)
         if mine != entry.spec_bytes or len(self.buffers) != len(entry.sizes):
             return False
         return all(
-            memoryview(a).nbytes == b.nbytes and np.array_equal(_u8(a), _u8(b))
+            memoryview(a).nbytes == b.nbytes and np.array_equal(bytes_of(a), bytes_of(b))
             for a, b in zip(self.buffers, entry.buffers(), strict=True)
         )
 
@@ -83,9 +87,9 @@ class Packed:
         sizes = tuple(map(len, self.buffers))
         head = marshal.dumps((about, marshal.dumps(self.spec, _VERSION), sizes), _VERSION)
         head = len(head).to_bytes(8, "little") + head
-        parts: list[Any] = [head + bytes(-len(head) % _UNIT)]
+        parts: list[Any] = [head + bytes(-len(head) % UNIT)]
         for buffer in self.buffers:
-            parts += [buffer, bytes(-len(buffer) % _UNIT)]
+            parts += [buffer, bytes(-len(buffer) % UNIT)]
         return tuple(parts)
 
     def _spec(self, value: Any) -> Any:
@@ -177,7 +181,7 @@ class Packed:
         alike = np.ndarray(shape, kind, value.base) if is_all else None
         if alike is None or alike.strides != value.strides or _place(alike) != _place(value):
             raise NotPacked("it is an array in somebody else's memory")
-        return "b", self._add(_u8(value.base)), kind.str, shape
+        return "b", self._add(bytes_of(value.base)), kind.str, shape
 
     def _array(self, value: Any) -> Any:
         if type(value.base) is bytes and value.nbytes:
@@ -189,7 +193,7 @@ class Packed:
             plain = one.dtype.kind in "biufcSUMm" and one.dtype.metadata is None
             if not plain or not one.flags.writeable or not one.flags.aligned:
                 raise NotPacked("it is an array of objects or records, or a read-only one")
-        if not base.flags.forc or base.nbytes > _MOST_OF_BASE * value.nbytes + _UNIT * _UNIT:
+        if not base.flags.forc or base.nbytes > _MOST_OF_BASE * value.nbytes + UNIT * UNIT:
             raise NotPacked("it is a small part of an array, or one with gaps")
         if value is not base:
             self._only("base", base)
@@ -213,9 +217,10 @@ class Packed:
         storage = value.untyped_storage()
         whole = storage.nbytes()
         used = value.numel() * value.element_size()
-        if whole > _MOST_OF_BASE * used + _UNIT * _UNIT:
+        if whole > _MOST_OF_BASE * used + UNIT * UNIT:
             raise NotPacked("it is a small part of a tensor")
         resizable = storage.resizable()
+        self._mapped += whole if not resizable and leaf_maps.can_be_mapped(whole) else 0
         self._held.append(storage)
         number = self._add(memory_at(storage.data_ptr(), whole))
         dtype = str(value.dtype).removeprefix("torch.")
@@ -253,100 +258,6 @@ def settle(value: Any) -> None:
                 part.load()
 
 
-class Entry:
-    """What Packed.parts has written. Raises ValueError for anything else."""
-
-    def __init__(self, memory: memoryview) -> None:
-        self._memory = memory
-        end = 8 + int.from_bytes(memory[:8], "little")
-        try:
-            self.about, self.spec_bytes, self.sizes = marshal.loads(memory[8:end])
-        except (EOFError, TypeError, ValueError) as error:
-            raise ValueError("no entry of a result") from error
-        self._begin = -(-end // _UNIT) * _UNIT
-
-    def buffers(self) -> list[memoryview]:
-        found, at = [], self._begin
-        for size in self.sizes:
-            found.append(self._memory[at : at + size])
-            at += -(-size // _UNIT) * _UNIT
-        return found
-
-    def value(self, atoms: list[Any] | None = None) -> Any:
-        """A new one. `atoms`: as Packed's, of the call that it is for. Raises IndexError if these are others."""
-        self._atoms: list[Any] = atoms or []
-        self._buffers = self.buffers()
-        return self._made(marshal.loads(self.spec_bytes))
-
-    def _made(self, spec: Any) -> Any:
-        kind = spec[0]
-        if kind == "p":
-            return spec[1]
-        if kind == "w":
-            return self._atoms[spec[1]]
-        if kind == "a":
-            return self._array(spec)
-        if kind == "b":
-            return np.ndarray(spec[3], np.dtype(spec[2]), bytes(self._buffers[spec[1]]))
-        if kind == "T":
-            return self._tensor(spec)
-        if kind == "list":
-            return [self._made(one) for one in spec[1]]
-        if kind == "tuple":
-            return tuple([self._made(one) for one in spec[1]])
-        if kind == "dict":
-            return {key: self._made(one) for key, one in spec[1]}
-        if kind == "keyed":
-            return {self._made(key): self._made(one) for key, one in spec[1]}
-        if kind == "s":
-            return np.frombuffer(spec[2], np.dtype(spec[1]))[0]
-        return self._picture(spec)
-
-    def _array(self, spec: Any) -> Any:
-        (number, dtype, shape, order), view = spec[1:]
-        base: Any = np.empty(shape, np.dtype(dtype), order)
-        if base.nbytes:
-            base.reshape(-1, order="A").view(np.uint8)[:] = _u8(self._buffers[number])
-        if view is None:
-            return base
-        dtype, shape, strides, offset = view
-        return np.ndarray(shape, np.dtype(dtype), base, offset, strides)
-
-    def _tensor(self, spec: Any) -> Any:
-        import torch
-
-        number, dtype, is_view, shape, strides, offset, resizable = spec[1:]
-        data = _u8(self._buffers[number])
-        kind = getattr(torch, dtype)
-        if resizable and not is_view and offset == 0:
-            made = torch.empty(
-                shape, dtype=kind, device="cpu"
-            )  # as most are: without memory beside its elements
-            if made.stride() == strides and made.numel() * made.element_size() == data.nbytes:
-                ctypes.memmove(made.data_ptr(), place_of(data), data.nbytes)
-                return made
-        if resizable:
-            flat = torch.empty(data.nbytes, dtype=torch.uint8, device="cpu")
-            memory_at(flat.data_ptr(), data.nbytes)[:] = data
-        else:
-            flat = torch.from_numpy(data.copy())
-        with torch.no_grad():
-            made = torch.empty(0, dtype=kind, device="cpu")
-            if not is_view:
-                return made.set_(flat.untyped_storage(), offset, shape, strides)
-            count = data.nbytes // made.element_size()
-            made.set_(flat.untyped_storage(), 0, (count,), (1,))
-        return made.as_strided(shape, strides, offset)
-
-    def _picture(self, spec: Any) -> Any:
-        from PIL import Image
-
-        number, mode, size, info = spec[1:]
-        made = Image.frombytes(mode, size, bytes(self._buffers[number]))
-        made.info = self._made(info)
-        return made
-
-
 @functools.cache
 def copying() -> float:
     """Seconds a byte that it takes to copy a large result into memory of its own, in this process. A batch holds
@@ -374,7 +285,7 @@ def _place(array: Any) -> Any:
     return array.__array_interface__["data"]  # the address, and whether it is read-only
 
 
-def _u8(memory: Any) -> Any:
+def bytes_of(memory: Any) -> Any:
     return np.frombuffer(memory, np.uint8) if memoryview(memory).nbytes else np.empty(0, np.uint8)
 
 

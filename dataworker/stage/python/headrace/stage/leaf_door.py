@@ -6,13 +6,12 @@ PUT      first: rows, count: where the last one ends, + memory    -> the room fo
 COUNTS   first: hits, count: misses, version: counts of files     -> the room for more
 """
 
-import mmap
 import os
 import struct
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from . import wire
+from . import leaf_maps, wire
 from .object_reads import Door, checked, question
 
 INDEX, SEGMENT, PUT, COUNTS = range(5, 9)
@@ -134,7 +133,7 @@ def told(
             taken.append(os.dup(fds[0]))
         elif fds and count:
             # The map is whole: nobody can cut sealed memory.
-            view = memoryview(mmap.mmap(fds[0], count, mmap.MAP_SHARED, mmap.PROT_READ))
+            view = leaf_maps.mapped(fds[0], count)
         return parts, view
     finally:
         for fd in fds:

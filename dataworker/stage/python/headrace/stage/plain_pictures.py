@@ -54,7 +54,7 @@ def tensor_of(image: Any, by_hand: Callable[..., Any]) -> Any:
     """What by_hand makes of it, which is F.to_tensor, as an array; None: by_hand must do it."""
     if type(image) is DeferredImage:
         return image.tensor(by_hand)
-    if not _is_plain(image) and not _is_plain_array(image):
+    if not _is_plain(image) and not is_plain_array(image):
         return None
     return maker().edited_tensor(np.ascontiguousarray(image), (), by_hand)
 
@@ -64,7 +64,7 @@ def _is_plain(image: Any) -> bool:
     return plain and image.width * image.height >= LEAST_PIXELS
 
 
-def _is_plain_array(image: Any) -> bool:
+def is_plain_array(image: Any) -> bool:
     """uint8 [H, W, 3], whole or a crop. Of memory that may not be written torch warns."""
     if type(image) is not np.ndarray or image.dtype != np.uint8 or image.ndim != 3:
         return False

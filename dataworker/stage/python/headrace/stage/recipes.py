@@ -13,19 +13,16 @@ import copy
 import functools
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.nn import Sequential
 
-from ..native import binding
 from ..native.intact import ChainWatch
 from ..native.kinds import CONTAINERS, check_unaltered, kind_of
-from ..native.libraries import libraries
-from ..native.plan import Node, Plan
-from ..native.torch_exp import torch_exp
-from ..native.transforms import TO_TENSOR, node_of
-from .tensor_order import nodes_of_file
+from ..native.plan import Node
+from ..native.transforms import node_of
+from .run_forms import RGB, TENSOR, Form, Forms
 from .timm_transforms import is_timms, timm_node
 
 CHOICES = frozenset(
@@ -40,11 +37,6 @@ _CHEAP = frozenset(
         "random_vertical_flip", "resize",
     )
 )  # fmt: skip
-# Ops whose draws decide whether their tensors have channels last in memory. Code that looks at the
-# tensor, or adds its values up, could tell.
-_ANY_ORDER = frozenset(
-    ("auto_augment", "rand_augment", "random_grayscale", "random_resized_crop", "trivial_augment_wide")
-)  # fmt: skip
 # Give the very image back unless they draw that they change it, whatever is in it.
 _MAY_KEEP = frozenset(
     f"{api}.Random{name}"
@@ -54,81 +46,16 @@ _MAY_KEEP = frozenset(
         "Posterize", "Solarize", "VerticalFlip",
     )
 )  # fmt: skip
-# Where a chain begins: in a file, or in pixels of a mode of PIL's.
-FILE, RGB, L, TENSOR = "file", "RGB", "L", "tensor of a file"
-_BEGINNINGS = {
-    FILE: Node("decode", {"mode": "RGB"}),
-    RGB: Node("from_array", {"mode": "RGB"}),
-    L: Node("from_array", {"mode": "L"}),
-}
-
-
-class Like(NamedTuple):
-    """Of what kind a result is."""
-
-    kind: type
-    channels_last: bool  # in memory
-
-    @classmethod
-    def of(cls, made: Any) -> "Like":
-        return cls(type(made), isinstance(made, torch.Tensor) and made.stride(0) == 1)
 
 
 class Run:
-    """Holds what a process has learned about it, too. Not thread-safe in that."""
+    """Of one recipe."""
 
-    def __init__(self, leaves: list[Any], nodes: list[Node], renderer: Any) -> None:
+    def __init__(self, leaves: list[Any], form: Form) -> None:
         self.leaves = leaves
-        self.nodes = nodes
-        self.makes_tensor = any(node.op in TO_TENSOR for node in nodes)
-        self.checked = 0  # images that were made both ways
-        self.trusted = True  # none of them differed
+        self.form = form
         # Depending on its draws, an image may come out as the same object.
         self.may_keep = all(kind_of(leaf) in _MAY_KEEP for leaf in leaves)
-        self.like: Any = None  # Like, of what came out by Python
-        self._renderer = renderer
-        self._chains: dict[str, Any] = {}
-        kinds = [type(leaf) for leaf in leaves]
-        # The same in each process: what is found out about one such run is true of all.
-        self.name = repr(
-            (
-                [(kind.__module__, kind.__qualname__) for kind in kinds],
-                [(node.op, sorted(node.args.items())) for node in nodes],
-            )
-        )
-
-    def chain(self, beginning: str) -> Any:
-        """headrace._images.Chain from that beginning; None: there is none."""
-        if beginning not in self._chains:
-            self._chains[beginning] = self._compiled(beginning)
-        return self._chains[beginning]
-
-    def _compiled(self, beginning: str) -> Any:
-        if beginning == TENSOR:
-            nodes = nodes_of_file(self.nodes)
-        elif _order_is_drawn(self.nodes):
-            nodes = None
-        else:
-            nodes = [_BEGINNINGS[beginning], *self.nodes]
-        if nodes is None:
-            return None
-        plan = Plan(chain=nodes, libraries=libraries())
-        try:
-            table = torch_exp(plan)
-        except (binding.UnsupportedError, ValueError):
-            return None
-        return self._renderer.compile([(node.op, node.args) for node in nodes], table)
-
-
-def _order_is_drawn(nodes: list[Node]) -> bool:
-    """Whether the order of a tensor in memory depends on random numbers."""
-    tensor = False
-    for node in nodes:
-        tensor = tensor or node.op in TO_TENSOR
-        equalize = node.args.get("operation") == "equalize"
-        if tensor and (node.op in _ANY_ORDER or equalize):
-            return True
-    return False
 
 
 class Choice:
@@ -155,7 +82,7 @@ class Recipe:
     def __init__(
         self,
         transform: Any,
-        renderer: Any,
+        forms: Forms,
         perform: Callable[[Any, Any], Any],
         of_tensor: bool = False,
     ) -> None:
@@ -165,12 +92,11 @@ class Recipe:
         self.transform = transform  # held, because it is known by its id
         self.is_native = False  # there is a Run in it
         self._altered = False
-        self._renderer = renderer
+        self._forms = forms
         self._perform = perform
         self._noted: list[tuple[Any, dict[str, Any]]] = []
         self._tensors: list[tuple[torch.Tensor, int]] = []  # and how often they had been written
         self._of_timm: list[type] = []
-        self.runs: list[Run] = []
         self.parts = self._parts([transform])
         self._watch = ChainWatch(thing for thing, _ in self._noted)
 
@@ -256,15 +182,14 @@ class Recipe:
         parts: list[Part] = []
         while leaves:
             for count in range(len(leaves), 0, -1):
-                run = Run(leaves[:count], nodes[:count], self._renderer)
-                if run.chain(self._beginning) is not None:
+                form = self._forms.of(leaves[:count], nodes[:count])
+                if form.chain(self._beginning) is not None:
                     break
-            cheap = self._beginning == RGB and all(node.op in _CHEAP for node in run.nodes)
-            if run.chain(self._beginning) is None or cheap:
+            cheap = self._beginning == RGB and all(node.op in _CHEAP for node in form.nodes)
+            if form.chain(self._beginning) is None or cheap:
                 parts += map(Own, leaves[:count])
             else:
-                parts.append(run)
-                self.runs.append(run)
+                parts.append(Run(leaves[:count], form))
                 self.is_native = True
             leaves, nodes = leaves[count:], nodes[count:]
         return parts

@@ -79,10 +79,10 @@ class Source:
                 self._keep(time.thread_time() - before if taken is None else taken.seconds)
         return self._pixels
 
-    def through(self, chain: Any, words: Any, nodes: list[Any]) -> Any:
-        """What a native chain makes of the file."""
+    def through(self, chain: Any, words: Any, nodes: list[Any], room: Any) -> Any:
+        """What a native chain makes of the file. `room`: as Chain.run_file's."""
         with ahead_pictures.Decoding(ahead_pictures.PIL, any("crop" in node.op for node in nodes)):
-            return chain.run_file(self.file, words)
+            return chain.run_file(self.file, words, room)
 
     def begins_whole(self) -> bool:
         """Whether all of it is there, or should be made: it is kept, or will be."""

@@ -35,6 +35,13 @@ def owned(array: Any) -> torch.Tensor:
     return made
 
 
+def room_for(shape: tuple[int, ...], floats: bool) -> tuple[torch.Tensor, int]:
+    """As owned(), of numbers that somebody is about to write, and where its memory begins. uint8, or float32."""
+    kind = torch.float32 if floats else torch.uint8
+    made = torch.empty(shape, dtype=kind, device="cpu")
+    return made, made.data_ptr()
+
+
 class Undecoded:
     """A file, and what decodes it: `decode` into uint8 [H, W, 3], natively, False if it can't; `library`
     to a tensor, by the library."""

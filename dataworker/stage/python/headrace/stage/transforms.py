@@ -17,41 +17,44 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
 
+from ..native.kinds import kind_of
 from ..process.output import tell
-from . import iou_crops, pixel_memory, single_transforms, tensor_colors
+from . import (
+    iou_crops,
+    single_transforms,
+    tensor_colors,
+    tensor_floats,
+    tensor_kernels,
+)
 from .deferred import DeferredImage, deferred_of, of_array
-from .finding import Finding, FoundOut
-from .plain_pictures import is_pils
-from .recipes import FILE, RGB, TENSOR, Choice, L, Like, Part, Recipe, Run
+from .finding import FoundOut
+from .plain_pictures import is_pils, is_plain_array
+from .recipes import Choice, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
+from .run_forms import FILE, RGB, TENSOR, Forms, L, Like
 from .tensor_order import has_channels_last
-from .tensors import Undecoded, owned, settle
+from .tensors import Undecoded, room_for, settle
+from .transform_values import (
+    Pixels,
+    bits,
+    by_hand,
+    channels_of,
+    is_image,
+    made_bits,
+    made_like,
+    ordered,
+    shown,
+)
 
-# More transforms than that are not kept: the program makes them again for each sample.
-_MOST_RECIPES = 64
+# More transforms than that are not kept: the program makes them again for each sample. Fewer, where few are called again.
+_MOST_RECIPES, _MOST_ONCE, _AGAIN = 64, 16, 1 / 4
 _NOTHING_DRAWN = np.empty(0, np.uint8)
-
-
-class Pixels(NamedTuple):
-    """An image between two parts."""
-
-    array: np.ndarray  # uint8 [H, W, 3], or [H, W, 1] of mode L
-    info: dict[str, Any]  # of the PIL image that it comes from
-
-    def image(self) -> Image.Image:
-        height, width, channels = self.array.shape
-        if channels == 3:
-            image = pixel_memory.here().image(self.array)
-        else:
-            image = Image.frombytes("L", (width, height), self.array)
-        image.info = dict[Any, Any](self.info)
-        return image
 
 
 class Performer:
@@ -62,8 +65,8 @@ class Performer:
         self._drawing = threading.RLock()  # between a look at torch's generator and moving it on
         self._recipes: dict[tuple[int, bool], Recipe] = {}
         self._compiled = 0
-        self._of_singles: list[Recipe] = []
-        self._known: dict[Any, Finding] = {}  # by names of runs
+        self._again: set[tuple[int, bool]] = set()  # called more than once
+        self._forms = Forms(maker)
 
     @property
     def maker(self) -> ImageMaker:
@@ -85,6 +88,7 @@ class Performer:
         for transform, of_tensor in wanted:
             if type(transform) in dict(_entrances()):
                 self._recipe(transform, of_tensor)
+        self._again = set(self._recipes)  # the data set has them
 
     def begin(self) -> None:
         """Once in a process, when names of libraries were replaced there: what the recipes go through
@@ -94,26 +98,11 @@ class Performer:
 
     def know(self, found_out: FoundOut) -> None:
         """Takes what other processes have found out."""
-        self._known = found_out.get("runs", {})
-        for run in self._runs():
-            self._know(run)
-
-    def _know(self, run: Run) -> None:
-        if (finding := self._known.get(run.name)) is not None:
-            run.trusted = run.trusted and finding.same
-            run.checked, run.like = max(run.checked, finding.checked), finding.like
+        self._forms.know(found_out.get("runs", {}))
 
     def tell_into(self, found_out: FoundOut) -> None:
         """Adds what this process knows."""
-        found_out["runs"] = {
-            run.name: Finding(run.trusted, run.checked, run.like)
-            for run in self._runs()
-            if run.checked or not run.trusted
-        }
-
-    def _runs(self) -> Iterator[Run]:
-        for recipe in (*self._recipes.values(), *self._of_singles):
-            yield from recipe.runs
+        found_out["runs"] = dict(self._forms.found())
 
     # Of transforms that stand alone (single_transforms.py).
 
@@ -123,10 +112,7 @@ class Performer:
 
     def recipe_of(self, transform: Any) -> Recipe:
         """Of an object that nobody else has, and that is kept."""
-        recipe = Recipe(transform, self._maker.renderer, self.perform)
-        for run in recipe.runs:
-            self._know(run)
-        self._of_singles.append(recipe)
+        recipe = Recipe(transform, self._forms, self.perform)
         self._maker.news += 1
         return recipe
 
@@ -139,15 +125,17 @@ class Performer:
 
     def call(self, transform: Any, image: Any) -> Any:
         """What `transform` makes of the image; NotImplemented: it must say so itself."""
-        of_tensor = type(image) is Undecoded
-        if not self._maker.on or not (of_tensor or is_pils(image)):
+        of_tensor, is_array = type(image) is Undecoded, type(image) is np.ndarray
+        if not self._maker.on or not (of_tensor or is_plain_array(image) or is_pils(image)):
             return NotImplemented
         if torch.get_default_dtype() != torch.float32:
             return NotImplemented  # the operators make float32, and draw it
         recipe = self._recipe(transform, of_tensor)
-        if recipe is None or not recipe.is_native or not recipe.holds():
+        if recipe is None or not recipe.is_native or (is_array and not _takes_arrays(recipe)):
             return NotImplemented
-        return _shown(self.perform(recipe.parts, image))
+        if not recipe.holds():
+            return NotImplemented
+        return shown(self.perform(recipe.parts, image))
 
     def takes(self, transform: Any) -> bool:
         """Whether call() with what stands for a tensor would decode no more than it needs."""
@@ -157,17 +145,25 @@ class Performer:
         if recipe is None or not recipe.holds():
             return False
         first = recipe.parts[0] if recipe.parts else None
-        return isinstance(first, Run) and first.trusted and first.chain(TENSOR) is not None
+        return (
+            isinstance(first, Run) and first.form.trusted and first.form.chain(TENSOR) is not None
+        )
 
     def _recipe(self, transform: Any, of_tensor: bool) -> Recipe | None:
         key = id(transform), of_tensor
         recipe = self._recipes.get(key)
-        if recipe is None and self._compiled < _MOST_RECIPES:
+        if recipe is not None:
+            self._again.add(key)
+        elif self._may_compile():
             self._compiled += 1
-            recipe = Recipe(transform, self._maker.renderer, self.perform, of_tensor)
+            recipe = Recipe(transform, self._forms, self.perform, of_tensor)
             self._recipes[key] = recipe
             self._maker.news += 1
         return recipe
+
+    def _may_compile(self) -> bool:
+        stay = len(self._again) >= _AGAIN * self._compiled
+        return self._compiled < (_MOST_RECIPES if stay else _MOST_ONCE)
 
     def perform(self, parts: list[Part], value: Any) -> Any:
         for part in parts:
@@ -176,22 +172,22 @@ class Performer:
             elif isinstance(part, Choice):
                 value = part(settle(value))
             else:
-                value = part.transform(settle(_shown(value)))
+                value = part.transform(settle(shown(value)))
         return value
 
     def _run(self, run: Run, value: Any) -> Any:
-        if run.may_keep and run.trusted and _is_image(value) and self._keeps(run, value):
+        if run.may_keep and run.form.trusted and is_image(value) and self._keeps(run, value):
             return value
-        made = self._native(run, value) if run.trusted else None
-        return _by_hand(run, settle(_shown(value))) if made is None else made
+        made = self._native(run, value) if run.form.trusted else None
+        return by_hand(run, settle(shown(value))) if made is None else made
 
     def _keeps(self, run: Run, value: Any) -> bool:
         """Whether torchvision gives this object back, by what it draws now: it shows on any image. If
         it does not, nothing is drawn yet."""
-        any_image = Image.new("RGB" if _channels(value) == 3 else "L", (1, 1))
+        any_image = Image.new("RGB" if channels_of(value) == 3 else "L", (1, 1))
         with self._drawing, self._off():
             state = torch.get_rng_state()
-            kept = _by_hand(run, any_image) is any_image
+            kept = by_hand(run, any_image) is any_image
             if not kept:
                 torch.set_rng_state(state)
         return kept
@@ -203,7 +199,7 @@ class Performer:
         if is_pils(value):
             value = deferred_of(value) or value
         beginning, pixels, source = self._beginning(value)
-        chain = run.chain(beginning) if beginning else None
+        chain = run.form.chain(beginning) if beginning else None
         if chain is None:
             return None
         with self._drawing if chain.is_random else nullcontext():
@@ -212,16 +208,20 @@ class Performer:
     def _made(self, run: Run, chain: Any, value: Any, pixels: Any, source: Source | None) -> Any:
         state = torch.get_rng_state() if chain.is_random else None
         words = _NOTHING_DRAWN if state is None else state.numpy()
+        # Into a tensor at once, where that is what a run makes.
+        room = room_for if run.form.makes_tensor else None
         array = (
-            chain.run_pixels(pixels, words)
+            chain.run_pixels(pixels, words, room)
             if source is None
-            else source.through(chain, words, run.nodes)
+            else source.through(chain, words, run.form.nodes, room)
         )
         if array is None:
             return None
-        checked = run.checked < CHECKS
+        checked = run.form.checked < CHECKS
         made = self._compare(run, value, source, array, state) if checked else None
-        if run.trusted and (source is not None or not isinstance(value, DeferredImage | Pixels)):
+        if run.form.trusted and (
+            source is not None or not isinstance(value, DeferredImage | Pixels)
+        ):
             self._maker.made += 1
         if checked:
             return made
@@ -229,11 +229,11 @@ class Performer:
             torch.set_rng_state(state)
         if source is not None:
             self._maker.use(source)
-        return _like(run, array) if run.makes_tensor else Pixels(array, value.info)
+        return made_like(run, array) if run.form.makes_tensor else Pixels(array, value.info)
 
     def _of_tensor(self, run: Run, undecoded: Undecoded) -> Any:
         """What the run makes of a tensor that nobody has decoded, from its file."""
-        chain = run.chain(TENSOR)
+        chain = run.form.chain(TENSOR)
         if chain is None:
             return None
         with self._drawing if chain.is_random else nullcontext():
@@ -243,28 +243,28 @@ class Performer:
             if made is None:
                 return None
             array, drawn = made
-            last = has_channels_last(run.nodes, undecoded.size, drawn)
+            last = has_channels_last(run.form.nodes, undecoded.size, drawn)
             if last is None:
                 return None
-            if run.checked < CHECKS:
+            if run.form.checked < CHECKS:
                 return self._compare_tensor(run, settle(undecoded), array, state, last)
             if state is not None:
                 torch.set_rng_state(state)
-        return _ordered(run, array, last)
+        return ordered(run, array, last)
 
     def _compare_tensor(self, run: Run, value: Any, array: Any, state: Any, last: bool) -> Any:
         """Does what _compare does."""
         with self._off():
-            made = _by_hand(run, value)
-        run.like = Like.of(made)
+            made = by_hand(run, value)
+        run.form.like = Like.of(made)
         self._maker.news += 1
         same = state is None or bytes(torch.get_rng_state().numpy()) == bytes(state.numpy())
-        if not same or not isinstance(made, torch.Tensor) or _bits(made) != array.tobytes():
+        if not same or not isinstance(made, torch.Tensor) or bits(made) != made_bits(array):
             self._distrust(run)
-        elif _ordered(run, array, last).stride() != made.stride():
-            run.trusted = False  # a part of a larger one, as its strides tell
+        elif ordered(run, array, last).stride() != made.stride():
+            run.form.trusted = False  # a part of a larger one, as its strides tell
         else:
-            run.checked += 1
+            run.form.checked += 1
         return made
 
     def _beginning(self, value: Any) -> tuple[str, Any, Source | None]:
@@ -275,6 +275,8 @@ class Performer:
             return FILE, None, source
         if isinstance(value, Pixels):
             array = value.array
+        elif type(value) is np.ndarray:
+            array = np.ascontiguousarray(value)
         elif is_pils(value) and value.mode in ("RGB", "L"):
             array = np.asarray(value)
         else:
@@ -283,23 +285,23 @@ class Performer:
 
     def _compare(self, run: Run, value: Any, source: Source | None, array: Any, state: Any) -> Any:
         """What Python makes of it, which is the same."""
-        image = self._maker.by_pil(source) if source is not None else _shown(value)
+        image = self._maker.by_pil(source) if source is not None else shown(value)
         with self._off():
-            made = _by_hand(run, image)
+            made = by_hand(run, image)
         same = state is None or bytes(torch.get_rng_state().numpy()) == bytes(state.numpy())
         self._maker.news += 1
-        if same and _bits(made) == array.tobytes():
-            run.checked += 1
-            run.like = Like.of(made)
-            if run.makes_tensor and _like(run, array).stride() != made.stride():
-                run.trusted = False  # a part of a larger one, as its strides tell
+        if same and bits(made) == made_bits(array):
+            run.form.checked += 1
+            run.form.like = Like.of(made)
+            if run.form.makes_tensor and made_like(run, array).stride() != made.stride():
+                run.form.trusted = False  # a part of a larger one, as its strides tell
             return made
         self._distrust(run)
         return made
 
     def _distrust(self, run: Run) -> None:
-        run.trusted = False
-        names = ", ".join(node.op for node in run.nodes)
+        run.form.trusted = False
+        names = ", ".join(node.op for node in run.form.nodes)
         tell(
             f"headrace: {names} give other bits natively than torchvision does: torchvision does them"
         )
@@ -313,43 +315,10 @@ class Performer:
             self._maker.on = True
 
 
-def _is_image(value: Any) -> bool:
-    """Between two parts, it may be a tensor too."""
-    return isinstance(value, Pixels) or (is_pils(value) and value.mode in ("RGB", "L"))
-
-
-def _channels(value: Any) -> int:
-    return value.array.shape[2] if isinstance(value, Pixels) else len(value.getbands())
-
-
-def _shown(value: Any) -> Any:
-    """The value as user code may see it."""
-    return value.image() if isinstance(value, Pixels) else value
-
-
-def _by_hand(run: Run, value: Any) -> Any:
-    for leaf in run.leaves:
-        value = leaf(value)
-    return value
-
-
-def _bits(value: Any) -> bytes:
-    if isinstance(value, torch.Tensor):
-        return bytes(value.detach().contiguous().view(torch.uint8).numpy())
-    return value.tobytes() if isinstance(value, Image.Image) else b""
-
-
-def _like(run: Run, array: np.ndarray) -> Any:
-    """The tensor, of the type and in the order of memory that Python gives it."""
-    return _ordered(run, array, run.like.channels_last)
-
-
-def _ordered(run: Run, array: np.ndarray, channels_last: bool) -> Any:
-    like, made = run.like, owned(array)
-    if channels_last and not made.stride(0) == 1:
-        channels, height, width = made.shape
-        made = torch.empty(height, width, channels, dtype=made.dtype).permute(2, 0, 1).copy_(made)
-    return made if like.kind is torch.Tensor else made.as_subclass(like.kind)
+def _takes_arrays(recipe: Recipe) -> bool:
+    """Whether it begins with what makes the same of a picture's pixels, and gives a tensor."""
+    first = recipe.parts[0]
+    return isinstance(first, Run) and kind_of(first.leaves[0]) == "v1.ToTensor"
 
 
 _performer: Performer | None = None
@@ -360,7 +329,8 @@ def enable(performer: Performer) -> None:
     """Once in a process, after the imports of user code."""
     global _performer
     _performer = performer
-    tensor_colors.enable(performer.maker)
+    for kernel in (tensor_colors.KERNEL, tensor_floats.KERNEL):
+        tensor_kernels.enable(kernel, performer.maker)
     iou_crops.enable(performer.maker)
     for cls, name in _entrances():
         call = _entered(getattr(cls, name), performer)
