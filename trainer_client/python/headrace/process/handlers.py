@@ -28,6 +28,6 @@ def _code_of(handler: Any) -> CodeType | None:
     """None: the system's, or none with code of Python's."""
     handler = getattr(handler, "func", handler)  # functools.partial's
     code = getattr(handler, "__code__", None)  # a method has its function's
-    if code is None and not isinstance(handler, int):
-        code = getattr(getattr(type(handler), "__call__", None), "__code__", None)
+    if code is None and callable(handler):
+        code = getattr(type(handler).__call__, "__code__", None)
     return code if isinstance(code, CodeType) else None
