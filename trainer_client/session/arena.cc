@@ -19,8 +19,23 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLeastArena = std::uint64_t{1} << 20;
+// Of a bounded address space the arena takes a ninth at most. A lane has it by its fork and maps it
+// again for each worker, and the program's own memory must fit too.
+constexpr std::uint64_t kOtherArenas = 8;
 
 std::string MiB(std::uint64_t bytes) { return std::to_string((bytes + 1048575) >> 20) + " MiB"; }
+
+// Whether what else needs address space beside an arena of this size has it.
+bool LeavesRoom(std::uint64_t size) {
+  rlimit space{};
+  if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return true;
+  const std::uint64_t others = size * kOtherArenas;
+  void* address =
+      ::mmap(nullptr, others, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) return false;
+  ::munmap(address, others);
+  return true;
+}
 
 // Rounds up to the next of eight sizes per doubling, in pages. This wastes at most an eighth, and
 // batches of nearly the same size share slots.
@@ -55,6 +70,10 @@ Result<std::shared_ptr<Arena>> Arena::Make(std::uint64_t max_bytes,
     if (::ftruncate(arena->fd_.get(), static_cast<off_t>(size)) != 0) continue;
     void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd_.get(), 0);
     if (address == MAP_FAILED) continue;
+    if (!LeavesRoom(size)) {
+      ::munmap(address, size);
+      continue;
+    }
     arena->base_ = static_cast<std::byte*>(address);
     break;
   }

@@ -1,12 +1,15 @@
 #include "trainer_client/session/arena.h"
 
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
@@ -62,6 +65,31 @@ TEST(Arena, BeyondItsBoundIsAnErrorThatNamesTheBound) {
   const auto refused = arena->Acquire(2 * kMiB);
   ASSERT_EQ(refused.status().code(), Code::kResourceExhausted);
   EXPECT_THAT(refused.status().message(), testing::HasSubstr("max_arena_bytes"));
+}
+
+// A lane is a fork, which has the arena already, and maps it once more for each worker.
+TEST(Arena, ABoundedAddressSpaceHasRoomForTheMapsOfLanes) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::ifstream statm("/proc/self/statm");
+    std::uint64_t pages = 0;
+    statm >> pages;
+    const rlim_t room = pages * 4096 + 512 * kMiB;
+    const rlimit limit{.rlim_cur = room, .rlim_max = room};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(2);
+    const auto arena = Arena::Make(4096 * kMiB, Plenty);
+    if (!arena.ok() || !(*arena)->Acquire(kMiB).ok()) ::_exit(3);
+    for (int map = 0; map < 4; ++map) {
+      if (::mmap(nullptr, (*arena)->size(), PROT_READ | PROT_WRITE, MAP_SHARED, (*arena)->fd(),
+                 0) == MAP_FAILED) {
+        ::_exit(4);
+      }
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Arena, NextInOrderMayGoBeyondTheBound) {

@@ -12,7 +12,7 @@ from typing import Any
 from ..process import (
     began as began,
 )  # what is older than the program is told from its first process on
-from ..process import own_imports
+from ..process import handlers, own_imports
 from ..service import options
 from . import aside, inspection
 from .names import STATEFUL
@@ -85,12 +85,15 @@ def patch(module: ModuleType, fork_lists: Any = None) -> None:
                     _begin()
                 seam = _seam()
             except Exception as error:  # something else is in the place of what we import
+                if handlers.raised(error):
+                    raise
                 line = f"headrace: not used in this program: {type(error).__name__}: {error}"
                 if line not in _said:
                     _said.add(line)
                     output.tell(line)
                 collection.release()
-                return stock(self)
+                with aside.in_the_seam():
+                    return stock(self)
             with aside.in_the_seam():
                 return seam.make_iterator(self, stock)
         finally:

@@ -358,6 +358,8 @@ def source_of(opened: Any) -> Source | None:
         return None
     stream: Any = opened.fp
     try:
+        if not leaf_streams.is_read_whole(stream):
+            return None
         wanted = _wanted(stream)
         stream.seek(0)
         file = stream.read()

@@ -16,6 +16,8 @@ from .leaf_keys import Content, Key, build_of, content_of, form_of, key_of, now_
 _BUILD = r"/pil/|pillow|jpeg|png|libz[.-]|zlib|headrace/_images"
 # Streams of bytes of the standard library that cost a look at all of them: where they are defined, and their names.
 _MEMBERS = (("zipfile", "ZipExtFile"), ("tarfile", "ExFileObject"))
+# Libraries read a picture up to its end. What reads all of a file takes memory for what comes after it, too.
+LARGEST_READ_WHOLE = 64 << 20
 
 
 class Wanted(NamedTuple):
@@ -44,6 +46,11 @@ def prepare() -> None:
 def is_file(stream: Any) -> bool:
     """Whether it is a file that can be named by its state, if it is a regular one."""
     return type(stream) is io.BufferedReader and type(stream.raw) is io.FileIO
+
+
+def is_read_whole(stream: Any) -> bool:
+    """Whether all that it holds may be read at once. Raises OSError and ValueError where its file is closed."""
+    return not is_file(stream) or os.fstat(stream.fileno()).st_size <= LARGEST_READ_WHOLE
 
 
 def wanted(stream: Any, text: str) -> Wanted | None:

@@ -16,6 +16,7 @@ from .doors import Entry, Made
 from .leaf_arrays import FileLeaf
 from .leaf_bytes import ByteLeaf, Encoded
 from .leaf_keys import Content, build_of, content_of
+from .leaf_streams import LARGEST_READ_WHOLE
 
 _UPRIGHT = (0, 1)  # Exif's orientations that leave a picture as it is
 
@@ -51,7 +52,8 @@ class _Decoder:
         if type(flags) is not int or flags not in self._channels:
             return None
         path = os.fspath(filename)
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        state = os.stat(path)
+        if not stat.S_ISREG(state.st_mode) or state.st_size > LARGEST_READ_WHOLE:
             return None  # what is in a pipe can be read once
         with open(path, "rb", buffering=0) as file:
             head = file.read(len(_JPEG))
