@@ -3,6 +3,7 @@
 
 #include "base/version.h"
 #include "trainer_client/include/headrace/client.h"
+#include "trainer_client/python/bindings/attributes.h"
 #include "trainer_client/python/bindings/batch.h"
 #include "trainer_client/python/bindings/blob.h"
 #include "trainer_client/python/bindings/errors.h"
@@ -27,4 +28,5 @@ NB_MODULE(_client, module) {
   headrace::python::AddSessions(module);
   headrace::python::AddStats(module);
   headrace::python::AddUncounted(module);
+  headrace::python::AddAttributes(module);
 }

@@ -22,6 +22,7 @@ from .ahead_rules import Rules
 # Keys that are said ahead of the one at hand; again, when fewer than the second are left.
 _WINDOW, _AGAIN = 64, 32
 _ASKS_AFTER = 8  # samples, where the worker knew of no more keys
+_WITHOUT = 32  # samples in a row that open no file: there is nothing to read ahead
 _CHECKS_EACH = 8  # samples: one of them is compared with what was foretold
 _MOST_REMEMBERED = 8  # files of a key
 _SHORT, _PASSED = (
@@ -81,6 +82,7 @@ class Ahead:
         self._said = 0  # up to where the worker was told of them
         self._asked_at = 0  # the sample
         self._samples = 0
+        self._without = 0  # samples in a row that opened no file
         self._opened: list[tuple[int, list[str]]] = []  # that the worker is to remember
         self._opened_bytes = 0
         self._mark: tuple[float, float] | None = None
@@ -154,6 +156,12 @@ class Ahead:
         return set()
 
     def _learn(self, key: int, files: set[str]) -> None:
+        self._without = 0 if files else self._without + 1
+        if self._without == _WITHOUT:
+            self._without = 0
+            if self._choice.on:
+                self._choice.end()
+            return
         self._rules.learn(key, files)
         if files and self._rules.has_given_up(key):
             paths = [absolute(path) for path in sorted(files)[:_MOST_REMEMBERED]]

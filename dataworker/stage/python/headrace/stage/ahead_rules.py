@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PosixPath
 from typing import Any, NamedTuple
 
+from ..native import attributes
+
 _MOST_OBJECTS, _DEEPEST = 256, 3  # of a data set that are looked at
 _MOST_PARTS = 32  # of an element
 _MOST_ROWS = 1 << 21  # of a table, whose columns of texts are copied
@@ -75,6 +77,7 @@ class Learner:
     def _begin(self, key: int, files: set[str]) -> None:
         self._trials += 1
         held = held_by(self._dataset)
+        attributes.give_back(self._dataset)
         found = (rule for path in sorted(files) for rule in rules_for(held, key, path))
         self._tried = [rule for rule, _ in zip(found, range(_MOST_RULES), strict=False)]
         self._last_key, self._confirmed = key, 0
