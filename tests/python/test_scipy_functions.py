@@ -99,6 +99,50 @@ def test_results_are_scipys():
 
 
 @in_own_process
+def test_no_argument_of_a_call_that_is_scipys_is_compared():
+    from headrace.stage import functions
+    from scipy import ndimage
+    from scipy.ndimage import _nd_image
+
+    compared = []
+
+    class Turned:
+        """A mapping of the program's, which would notice."""
+
+        __hash__ = None
+
+        def __call__(self, place):
+            return place[::-1]
+
+        def __eq__(self, other):
+            compared.append(other)
+            return True
+
+    class Places(np.ndarray):
+        """Coordinates: SciPy's Python code makes a plain array of them, its C code is called with them here."""
+
+        __hash__ = None
+
+        def __eq__(self, other):
+            compared.append(other)
+            return super().__eq__(other)
+
+    array = np.arange(48.0 * 48).reshape(48, 48)
+    places = np.random.RandomState(SEED).uniform(0, 47, (2, 48, 48)).view(Places)
+    turned = ndimage.geometric_transform(array, Turned(), order=1)
+    taken, made = ndimage.map_coordinates(array, places, order=0), np.zeros((48, 48))
+    real = _nd_image.geometric_transform
+    functions.enable()
+    assert _nd_image.geometric_transform is not real
+    compared.clear()
+    assert ndimage.geometric_transform(array, Turned(), order=1).tobytes() == turned.tobytes()
+    arguments = (made, 0, 4, 0.0, 0, None, None)  # of SciPy's own call
+    _nd_image.geometric_transform(array, None, places, None, None, *arguments)
+    assert made.tobytes() == taken.tobytes()
+    assert not compared
+
+
+@in_own_process
 def test_another_scipys_bits_end_it():
     from headrace.stage import functions, scipy_functions
     from scipy import ndimage

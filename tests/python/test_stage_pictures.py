@@ -218,6 +218,7 @@ def test_ascontiguousarray_equals_numpy():
             + [
                 ((image, np.uint8), {}),
                 ((image,), {"dtype": np.float32}),
+                ((image,), {"dtype": np.dtype(rng.choice(("float64", "uint8", "float32")))}),
                 ((image,), {"like": image}),
             ]
             + [((image.tolist(),), {}), ((image.view(Subclass),), {}), ((image, "nonsense"), {})]

@@ -16,6 +16,7 @@ from .. import _images
 from .doors import Entry, Made
 
 _LEAST = 2048  # bytes of a result; below, the call is most of the time
+_PIXELS = np.dtype(np.uint8)
 
 _OUTSIDE = 3  # values for what is outside of a picture
 
@@ -94,7 +95,8 @@ def _values(value: Any) -> list[int] | None:
 def _contiguous(a: Any, dtype: Any = None, *, like: Any = None) -> Made | None:
     if not _is_picture(a) or a.nbytes < _LEAST or a.flags.c_contiguous:
         return None
-    if dtype not in (None, np.uint8) or like is not None:
+    # By `is`: NumPy's dtype of doubles equals None.
+    if like is not None or not any(dtype is one for one in (None, np.uint8, _PIXELS)):
         return None
     made = np.empty(a.shape, np.uint8)
     if not _images.copy_pixels(a, made):

@@ -100,7 +100,10 @@ def _nearest(
     arguments: Any,
     keywords: Any,
 ) -> Made | None:
-    if (mapping, coordinates, arguments, keywords) != (None,) * 4 or mode != _CONSTANT:
+    # By `is`: an array of coordinates compares each of its elements, and `mapping` is the program's.
+    if any(given is not None for given in (mapping, coordinates, arguments, keywords)):
+        return None
+    if mode != _CONSTANT:
         return None
     if type(order) is not int or order != 0 or npad != 0 or type(cval) not in (int, float) or cval:
         return None
