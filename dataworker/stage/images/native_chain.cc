@@ -53,8 +53,8 @@ Result<Made> NativeChain::RunFile(ByteSpan file, MutableByteSpan state, const Ro
   return Make(source, state, room, run);
 }
 
-Result<Made> NativeChain::RunPixels(ByteSpan pixels, const TensorSpec& spec,
-                                    MutableByteSpan state, const Room& room) const {
+Result<Made> NativeChain::RunPixels(ByteSpan pixels, const TensorSpec& spec, MutableByteSpan state,
+                                    const Room& room) const {
   const auto run = [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
     return runner_->RunPixels(pixels, spec, params, context, out);
   };

@@ -21,7 +21,8 @@ struct Deviations {
 
 // Of planes of `plane` values, one after the other; the channels come round. `out` may be `in`.
 // REQUIRES: HasKernels(). Thread-safe.
-void NormalizePlanes(std::span<const float> in, std::size_t plane, const Deviations& by, float* out);
+void NormalizePlanes(std::span<const float> in, std::size_t plane, const Deviations& by,
+                     float* out);
 // The same of pixels of so many channels, up to kMostInterleaved, without gaps.
 inline constexpr std::size_t kMostInterleaved = 4;
 void NormalizeInterleaved(std::span<const float> in, const Deviations& by, float* out);

@@ -243,6 +243,37 @@ TEST_F(PictureKernels, NormalisesWithARoundingAfterEachStep) {
   }
 }
 
+TEST_F(PictureKernels, SubtractsAndDividesWithARoundingAfterEachStep) {
+  for (std::size_t channels = 1; channels <= kMostInterleaved; ++channels) {
+    for (int i = 0; i < 40; ++i) {
+      const auto plane = static_cast<std::size_t>(Draw(1, 70));
+      const auto images = static_cast<std::size_t>(Draw(1, 3));
+      std::vector<float> in(plane * channels * images);
+      std::vector<float> means(channels);
+      std::vector<float> deviations(channels);
+      std::uniform_real_distribution<float> any(-300, 300);
+      for (auto* values : {&in, &means, &deviations}) {
+        for (float& value : *values) value = any(random_);
+      }
+      std::vector<float> planes(in.size());
+      std::vector<float> interleaved(in.size());
+      const Deviations by{means, deviations};
+      NormalizePlanes(in, plane, by, planes.data());
+      NormalizeInterleaved(in, by, interleaved.data());
+      for (std::size_t at = 0; at < in.size(); ++at) {
+        const auto wanted = [&](std::size_t c) {
+          const float difference = in[at] - means[c];
+          return difference / deviations[c];
+        };
+        ASSERT_EQ(planes[at], wanted(at / plane % channels)) << at << ", seed " << kSeed;
+        ASSERT_EQ(interleaved[at], wanted(at % channels)) << at << ", seed " << kSeed;
+      }
+      NormalizePlanes(in, plane, by, in.data());  // in place
+      ASSERT_EQ(in, planes);
+    }
+  }
+}
+
 // One value by the definition, in float32, with OpenCV's fused products.
 std::uint8_t Warped(const Pixels& in, const Warp& warp, int x, int y, int c) {
   float m[6];

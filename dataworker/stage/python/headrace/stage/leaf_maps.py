@@ -111,7 +111,8 @@ _parts = _Parts()
 
 def mapped(fd: int, size: int) -> memoryview:
     """A segment's memory, read-only. Raises OSError."""
-    return memoryview(np.asarray(SegmentMap(fd, size)))
+    whole: Any = np.asarray(SegmentMap(fd, size))
+    return memoryview(whole)
 
 
 def can_be_mapped(size: int) -> bool:

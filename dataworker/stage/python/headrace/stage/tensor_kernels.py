@@ -76,7 +76,7 @@ def _entered(real: Callable[..., Any], kernel: Kernel, maker: ImageMaker, api: i
 def enable(kernel: Kernel, maker: ImageMaker) -> None:
     """Once in a process, before anything looks at whether torchvision's functions stay as they are."""
     v1 = sys.modules.get("torchvision.transforms._functional_tensor")
-    real = getattr(v1, kernel.name, None)
+    real: Any = getattr(v1, kernel.name, None)
     if _is_own(real):
         setattr(v1, kernel.name, _entered(real, kernel, maker, 1))
     functional = sys.modules.get("torchvision.transforms.v2.functional")
