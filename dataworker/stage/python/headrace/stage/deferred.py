@@ -6,10 +6,11 @@ from typing import Any
 
 from PIL import Image, JpegImagePlugin
 
-from . import ahead_pictures, leaf_pictures, leaf_streams, leaves, render
+from . import leaf_pictures
+from .picture_files import maker, source_of
 from .pictures import FilePicture, MadePicture, Picture
-from .redo import Redo, is_damaged
-from .render import ImageMaker, Source
+from .redo import Redo
+from .render import Source
 from .steps import (
     FILTERS,
     FLIPS,
@@ -22,39 +23,10 @@ from .steps import (
     two_sides,
 )
 
-END_OF_IMAGE = b"\xff\xd9"
 LOAD = leaf_pictures.LOAD  # ImageFile.load, whatever takes its place
-
-_WHOLE = "all of a JPEG file, as RGB"
 
 # Enhancements that blend with a new image, which has no info.
 _NEW_INFO = frozenset(("brightness", "contrast"))
-
-_current: ImageMaker | None = None
-
-
-def made_by(maker: ImageMaker) -> None:
-    """What makes the pixels of all deferred images. Once in a process."""
-    global _current
-    _current = maker
-
-
-def is_on() -> bool:
-    """Whether native forms stand for PIL's now."""
-    return _current is not None and _current.on
-
-
-def may_defer() -> bool:
-    """Whether a file that can be deferred is: the batch at hand can be made again. Notes that there is one."""
-    if _current is None or not _current.on or "decode" in _current.kept:
-        return False
-    _current.met_file = True
-    return _current.decodes
-
-
-def maker() -> ImageMaker:
-    assert _current is not None
-    return _current
 
 
 class DeferredImage(Image.Image):
@@ -255,7 +227,7 @@ class LoadedImage(JpegImagePlugin.JpegImageFile):
         try:
             LOAD(self)
         except Exception:
-            if maker().on:
+            if maker().can_redo:
                 raise Redo(file) from None
             raise
 
@@ -310,7 +282,7 @@ def showing(like: Image.Image, picture: Picture) -> DeferredImage:
 
 def defer(opened: Any) -> DeferredImage | None:
     """The pixels of a file that PIL has opened and not yet decoded, as RGB."""
-    if type(opened) is LoadedImage and maker().takes("decode"):
+    if type(opened) is LoadedImage and maker().takes_file(opened._source):
         return showing(opened, FilePicture(opened._source, (), opened.size))
     source = source_of(opened)
     if source is None:
@@ -329,68 +301,8 @@ def as_loaded(opened: Any, source: Source) -> None:
     opened.__class__ = LoadedImage
 
 
-def _wanted(stream: Any) -> leaf_streams.Wanted | None:
-    """Of a file, before it is read."""
-    kept = leaves.active()
-    if kept is None:
-        return None
-    if not kept.looks_for_pictures:
-        kept.missed()
-        return None
-    return leaf_streams.wanted(stream, _WHOLE)
-
-
-def _wanted_of(file: bytes) -> leaf_streams.Wanted | None:
-    """Of bytes that no file of its own gave."""
-    kept = leaves.active()
-    if kept is None or not kept.looks_for_pictures or not render.worth.is_likely(kept.is_first):
-        return None
-    return leaf_streams.wanted_of(file, _WHOLE)
-
-
-def source_of(opened: Any) -> Source | None:
-    """Of the file of an image that PIL has opened and not yet decoded, if it can be deferred."""
-    if (
-        type(opened) is not JpegImagePlugin.JpegImageFile
-        or not _untouched(opened)
-        or not may_defer()
-    ):
-        return None
-    stream: Any = opened.fp
-    try:
-        if not leaf_streams.is_read_whole(stream):
-            return None
-        wanted = _wanted(stream)
-        stream.seek(0)
-        file = stream.read()
-        if wanted is not None and not leaf_streams.holds(stream, wanted):
-            wanted = None
-    except Exception:
-        return None  # PIL will meet it too, in its own way
-    # Without its end it is truncated: PIL raises here and now, where the program expects it.
-    if type(file) is not bytes or not file.endswith(END_OF_IMAGE) or is_damaged(file):
-        return None
-    if wanted is None and not leaf_streams.is_file(stream):
-        wanted = _wanted_of(file)
-    return ahead_pictures.given(Source(file, wanted), stream, opened.size)
-
-
 def deferred_of(image: Any) -> DeferredImage | None:
     """An RGB image that nobody has decoded."""
     if type(image) is DeferredImage:
         return image
     return defer(image) if image.mode == "RGB" else None
-
-
-def _untouched(opened: Any) -> bool:
-    """Whether it was not decoded, closed, or told by draft() to decode less."""
-    tile = opened.tile
-    return (
-        len(tile) == 1
-        and tile[0][0] == "jpeg"
-        and tuple(tile[0][1]) == (0, 0, *opened.size)
-        and tile[0][2] == 0
-        and opened.decoderconfig == ()
-        and opened.mode in ("RGB", "L")
-        and opened.fp is not None
-    )

@@ -27,8 +27,8 @@ import PIL
 from ..native.intact import OF_CHAIN, first_change
 from ..process.output import tell
 from . import pil
-from .deferred import made_by
 from .finding import FoundOut
+from .picture_files import made_by
 from .render import ImageMaker
 
 _OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind

@@ -1,9 +1,9 @@
 """The process of a lane that is a worker of the trainer's own loader, on the trainer's own host.
 
-It comes about as the stock loader's worker does (headrace/serve/lanes.py): forked, spawned or by a fork
-server, at the same moment, and what it runs is torch's own worker loop. Only the loop's two queues and
-its event are ours, a LanePort: it takes requests from data workers of this host, and writes the batches
-where they say. So whatever a stock worker inherits, keeps and promises is there because this is one.
+It comes about as the stock loader's worker does (headrace/serve/lanes.py): forked, spawned or by a fork server, at the
+same moment, and what it runs is torch's own worker loop. Only the loop's two queues and its event are ours, a LanePort:
+it takes requests from data workers of this host, and writes the batches where they say. So whatever a stock worker
+inherits, keeps and promises is there because this is one.
 Why so: docs/adr/0025-lanes.md.
 """
 
@@ -64,7 +64,7 @@ def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePo
     if (defers or port.gives) and (fork_hooks.around_forks() or fork_hooks.in_children()):
         defers = port.gives = False
     if port.lessons is not None and not port.lessons.defers_pictures:
-        defers = False  # there is none to be damaged; one that comes all the same is PIL's
+        defers = False  # of few that may be damaged; these are PIL's
     point, handed, redone = None, None, 0
     while defers or port.may_begin_again:
         point = Checkpoint.make()
@@ -130,8 +130,7 @@ class LanePort:
         self._ahead: ahead.Ahead | None = None
         self._opened: Callable[[], bool] = lambda: False
         self._defers = self._opened  # whether pictures are deferred, or would be in a lane that may
-        self._noted = -1, False, False
-        self._natives = False
+        self._natives, self._noted = False, (-1, False, False)
         self._buffers = memory.Buffers()
         self._deferring = ExitStack()
         self._past: list[bytes] = []  # requests, where another process may have to make them again
@@ -180,9 +179,7 @@ class LanePort:
             if asked is None:
                 if self._requests.ended:
                     self._voice.end()
-                    if leaves.here is not None:
-                        leaves.here.end()
-                    return None
+                    return None if leaves.here is None else leaves.here.end()
                 raise queue.Empty
             item = self._take(asked)
         if bad_samples.here is not None:
@@ -212,6 +209,8 @@ class LanePort:
             return
         if not declared_here.finds():
             self.lessons.items.made(self._lane, samples)
+        if self._kit is not None:
+            self.lessons.fresh.note(self._lane, self._kit.maker.fresh)
         news = functions.news() + (self._kit.news if self._kit is not None else 0)
         noted = news, self._opened(), self._defers()
         if noted != self._noted:

@@ -9,6 +9,8 @@ reads from there (leaf_files.py).
 Whatever fails here costs speed alone: the library reads the file. Why so: docs/adr/0086-leaves-of-stages.md.
 """
 
+# This file is long because one lock guards all that a process knows of leaves.
+
 import itertools
 import os
 import threading
@@ -141,6 +143,13 @@ class Leaves:
             entries = list(itertools.islice(self._entries(key.tag, key.words, slice(5, 7)), most))
         views = (self._view(entry, key.tag) for entry in entries)
         return self._counted(next((one for one in views if one and is_it(one[0])), None))
+
+    def has(self, key: Key) -> bool:
+        """Whether find() is likely to find it. Counts nothing."""
+        if os.getpid() != self._pid:
+            return False
+        with self._lock:
+            return next(self._entries(key.tag, key.words, slice(None)), None) is not None
 
     def missed(self) -> None:
         """Something was read that was not looked for."""

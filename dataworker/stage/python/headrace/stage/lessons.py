@@ -5,8 +5,8 @@ steps, it need not find out again: neither the libraries nor their settings have
 looks at before the fork. Nothing here is of the program's own: what its code keeps begins anew.
 
   - Sequences of steps, chains and functions that were compared with the library's own, or differ.
-  - Whether the code opens pictures at all, and whether any is deferred. If none is, none can turn out to be damaged
-    later, and there is no fork for it.
+  - Whether the code opens pictures at all, and whether many are deferred that nobody has decoded. If not, those that
+    are kept are deferred alone. None of these can turn out to be damaged, and there is no fork for it.
   - Which transforms were compiled. The trainer compiles them, and its forks have them.
 
 Lanes that are no forks (spawned, or of a fork server) learn it all by themselves.
@@ -21,6 +21,7 @@ from typing import Any
 
 from . import functions
 from .finding import FoundOut, merge
+from .fresh_pictures import FreshPictures
 from .item_times import ItemTimes
 from .notes import Notes
 from .settings import SETTINGS
@@ -36,6 +37,7 @@ class Lessons:
     def __init__(self, lanes: int) -> None:
         self._notes = Notes(lanes)
         self.items = ItemTimes()  # of lanes in which no functions are found
+        self.fresh = FreshPictures()
         self._age = 0
         self._holds_for: Any = None
         self.intact = False  # the trainer found the libraries whole just before the fork
@@ -70,8 +72,9 @@ class Lessons:
         pages = [page for page in map(_unpickled, self._notes.read()) if page[:1] == (self._age,)]
         if not pages:
             return
+        many = self.fresh.are_many()
         self.opens_pictures = any(opened for _, opened, _, _, _ in pages)
-        self.defers_pictures = any(defers for _, _, defers, _, _ in pages)
+        self.defers_pictures = any(defers for _, _, defers, _, _ in pages) and many
         for *_, found_out in pages:
             merge(self._found_out, found_out)
         made = self._found_out.get("runs") or self._found_out.get("steps")

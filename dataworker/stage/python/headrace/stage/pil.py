@@ -9,15 +9,8 @@ from typing import Any
 from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
 from . import pixel_memory
-from .deferred import (
-    LOAD,
-    DeferredImage,
-    PixelAccess,
-    as_loaded,
-    defer,
-    is_on,
-    source_of,
-)
+from .deferred import LOAD, DeferredImage, PixelAccess, as_loaded, defer
+from .picture_files import is_on, source_of
 from .plain_pictures import filtered, is_pils, resized, tensor_of
 from .render import PLAIN
 from .steps import ENHANCEMENTS, FILTER

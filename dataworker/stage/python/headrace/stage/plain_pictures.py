@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from .deferred import DeferredImage, is_on, maker, showing
+from .deferred import DeferredImage, showing
+from .picture_files import is_on, maker
 from .pictures import MadePicture
 from .steps import FILTERS, Step, blur_step, two_sides
 

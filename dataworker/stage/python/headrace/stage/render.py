@@ -140,7 +140,9 @@ class ImageMaker:
         self.renderer = renderer
         self.kept = set(kept)  # steps that stay PIL's
         self.on = False  # while a batch is made that can be made again
-        self.decodes = True  # files, too: a process that finds one damaged can begin again
+        # Files that nobody has decoded, too: a process that finds one damaged can begin again.
+        self.decodes = True
+        self.fresh = 0  # of these, that were met
         self.met_file = False  # one was deferred, or would have been if it decoded
         self.made = 0  # images that were made natively
         self.news = 0  # grows with what is found out
@@ -174,7 +176,16 @@ class ImageMaker:
         steps.update({(op,): Finding(False) for op in self.kept})
 
     def takes(self, op: str) -> bool:
-        return self.on and op not in self.kept and (self.decodes or op != "decode")
+        return self.on and op not in self.kept
+
+    def takes_file(self, source: Source) -> bool:
+        """Whether a file's pixels are made natively."""
+        return self.takes("decode") and (self.decodes or source.is_kept())
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether a batch with a damaged picture is made again."""
+        return self.on and self.decodes
 
     def is_checked(self, what: tuple[str, ...]) -> bool:
         """Whether enough results of `what` were made both ways."""
@@ -255,7 +266,7 @@ class ImageMaker:
         bits: Callable[[Image.Image], bytes],
     ) -> Any:
         names = ("decode", *(step.op for step in steps), *(name for name, _ in tail))
-        if not all(map(self.takes, names)):
+        if not self.takes_file(source) or not all(map(self.takes, names)):
             return None
         comes_again = self.comes_again
         self.use(source)
@@ -270,7 +281,7 @@ class ImageMaker:
 
     def decoded(self, source: Source) -> Any:
         """All of it, uint8 [H, W, 3], or None: PIL must decode it. No use of it."""
-        if not self.takes("decode"):
+        if not self.takes_file(source):
             return None
         with ahead_pictures.Decoding(ahead_pictures.PIL):
             array = self.renderer.render(source.file, [_DECODE])
@@ -312,7 +323,7 @@ class ImageMaker:
             for step in steps:
                 image = step.by_pil(image)
         except Exception:
-            if self.on:
+            if self.can_redo:
                 raise Redo(source.file) from None
             raise
         return image

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import deferred
+from . import picture_files
 from .redo import Redo
 
 
@@ -66,7 +66,7 @@ class Undecoded:
         try:
             return self._library()
         except Exception:
-            if deferred.is_on():
+            if picture_files.maker().can_redo:
                 raise Redo(self.file) from None
             raise
 

@@ -16,7 +16,7 @@ from torchvision.io import ImageReadMode, image
 
 from .. import _images
 from ..native.genuine import is_genuine
-from . import deferred, tensors, transforms
+from . import picture_files, tensors, transforms
 from .doors import Entry, Made
 from .leaf_bytes import ByteLeaf, Encoded
 from .leaf_keys import build_of
@@ -104,7 +104,7 @@ class _Decoder:
         """What is decoded here and now, and so may be kept."""
         if not _is_plain(data) or type(mode) is not int or type(apply_exif_orientation) is not bool:
             return None
-        if deferred.is_on() and not apply_exif_orientation and mode in _COLORS:
+        if picture_files.is_on() and not apply_exif_orientation and mode in _COLORS:
             form = self._files.form(tensors.array_of(data))
             may = form is not None and not form.progressive and not _is_gray(form, mode)
             if may and self._defers(form, data):
@@ -113,12 +113,12 @@ class _Decoder:
 
     def _defers(self, form: Any, data: Any) -> bool:
         """A truncated file is the library's, here and now."""
-        if not deferred.is_on() or min(form.height, form.width) <= 1:
+        if not picture_files.is_on() or min(form.height, form.width) <= 1:
             return False
-        whole = tensors.array_of(data)[-2:].tobytes() == deferred.END_OF_IMAGE
+        whole = tensors.array_of(data)[-2:].tobytes() == picture_files.END_OF_IMAGE
         if not whole or is_damaged(tensors.array_of(data)):
             return False
-        return self._is_taken(_torchvisions_frame()) and deferred.may_defer()
+        return self._is_taken(_torchvisions_frame()) and picture_files.may_defer()
 
     def _is_taken(self, frame: Any) -> bool:
         caller, reader = self._readers.caller(frame)
