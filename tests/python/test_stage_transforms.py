@@ -305,6 +305,33 @@ def test_transforms_that_are_made_for_each_picture():
     assert len(transforms._performer.compiled) == 16
 
 
+@pytest.mark.parametrize("first", ["RGB", "L"])
+@pytest.mark.parametrize("objects", ["one", "two"])
+@in_own_process
+def test_pictures_and_masks_have_tensors_of_their_own(first, objects):
+    """A mask's tensor has one channel, whose place in memory says nothing of a picture's."""
+    maker, rng = enable(), random.Random(SEED)
+
+    def transform():
+        return (
+            v1.Compose([v1.Resize((40, 44)), v1.Grayscale(1), v1.ToTensor()])
+            if case
+            else (v1.Compose([v1.Resize((40, 44)), v1.ToTensor()]))
+        )
+
+    for case in (0, 1):
+        of_pictures = transform()
+        of_masks = of_pictures if objects == "one" else transform()
+        for number in range(6):
+            file = photo(rng)
+            ways = {
+                "RGB": (of_pictures, lambda file=file: Image.open(io.BytesIO(file)).convert("RGB")),
+                "L": (of_masks, lambda file=file: Image.open(io.BytesIO(file)).convert("L")),
+            }
+            for mode in sorted(ways, key=lambda one: one != first):
+                assert_same(maker, *ways[mode], rng.randrange(2**32), (case, number, mode))
+
+
 @in_own_process
 def test_damaged_file_ends_the_batch():
     from headrace.stage.redo import Redo

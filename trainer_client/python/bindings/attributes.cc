@@ -20,9 +20,18 @@ constexpr int kValuesBefore = 4,
               kDictBefore = 3;  // words before the object: Include/internal/pycore_object.h
 constexpr std::size_t kMostParts = 512;  // of one list, tuple, dict or set; data are the rest
 
+// Whether an object is all Python's: what a library has beneath may go through its parts in ways of its own.
+bool IsPythons(PyTypeObject* type) {
+  while ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_base != nullptr) {
+    type = type->tp_base;
+  }
+  return type == &PyBaseObject_Type;
+}
+
 // A dict that nobody else has, of attributes in the order of the class, is no dict again.
 bool GiveBack(PyObject* object) {
   if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return false;
+  if (!IsPythons(Py_TYPE(object))) return false;
   PyObject*& kept = reinterpret_cast<PyObject**>(object)[-kDictBefore];
   auto*& values = reinterpret_cast<PyDictValues**>(object)[-kValuesBefore];
   if (kept == nullptr || values != nullptr) return false;
@@ -77,7 +86,8 @@ class Walk {
 
   bool Leads(PyObject* object) const {
     if (PyType_Check(object) || PyModule_Check(object)) return false;
-    return (Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0 || PyDict_Check(object) ||
+    const bool has_dict = (Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+    return (has_dict && IsPythons(Py_TYPE(object))) || PyDict_Check(object) ||
            PyList_Check(object) || PyTuple_Check(object) || PyAnySet_Check(object) ||
            PyMethod_Check(object) || PyFunction_Check(object) || PyCell_Check(object) ||
            Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(partial_));

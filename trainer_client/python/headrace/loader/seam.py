@@ -12,7 +12,6 @@ from ..admission.reference import Reference
 from ..capture import Captured, NativePlan, Served, StagePlan, StaysLocal, capture
 from ..capture.capture import describe
 from ..errors import CoordinatorUnavailable, OutOfMemory, Unsupported, WorkersUnavailable
-from ..native import attributes
 from ..native.plan import Local
 from ..process import collection
 from ..process.own_imports import Late
@@ -70,7 +69,7 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
     finally:
         state.take_reference(loader).close()  # unless the iterator has taken it
         if loader.num_workers == 0:  # lanes had it done before they were forked
-            attributes.give_back_of(loader)
+            state.give_back(loader)
 
 
 def _make_iterator(loader: Any, stock: Any, state: LoaderState, rng: str) -> Any:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data.dataloader import _DatasetKind
 
-from ..native import attributes, binding
+from ..native import binding
 from ..native.intact import OF_CHAIN, first_change
 from ..process import own_imports, sockets
 from ..service import options
@@ -77,7 +77,7 @@ class LaneContext:
         self._lessons = iterator.lessons(intact=preload_natives())
         if _forks(context):
             prepare_forks()
-            attributes.give_back_of(iterator._loader())
+            iterator._state.give_back(iterator._loader())
 
     def Event(self) -> "_Ended":
         return _Ended()

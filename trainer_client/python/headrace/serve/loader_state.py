@@ -7,6 +7,7 @@ from typing import Any
 
 from ..admission.reference import Reference
 from ..capture import Captured, NativePlan, Served, StagePlan
+from ..native.attributes import GiveBack
 from ..service import options
 from ..service.report import REPORT, LoaderReport
 from ..service.session import SessionHandle
@@ -30,6 +31,7 @@ class LoaderState:
         self._taken = math.inf  # when its session was, on time.monotonic()
         self._lasted = math.inf  # s, the last iteration
         self.iterations = 0  # that had lanes
+        self.give_back = GiveBack()
         self.is_read_before = False  # its data set, by lanes of another loader
         self.is_likely_again = False  # another iteration after the first one
         self.compares = True  # `headrace verify` compares all by itself

@@ -75,6 +75,7 @@ class SegmentMap(_Map):
         super().__init__(fd, 0, size, mmap.MAP_SHARED, mmap.PROT_READ)
         self._fd = os.dup(fd)
         self._file = _file(self._fd)
+        self._file_of, self._close = _file, os.close  # the module's names may be gone at the end
 
     def part(self, begin: int, size: int) -> Any:
         """uint8 [size], writable. Raises OSError."""
@@ -89,8 +90,8 @@ class SegmentMap(_Map):
 
     def __del__(self) -> None:
         super().__del__()
-        if self._fd >= 0 and _file(self._fd) == self._file:
-            os.close(self._fd)
+        if self._fd >= 0 and self._file_of(self._fd) == self._file:
+            self._close(self._fd)
 
 
 class _Parts:

@@ -24,7 +24,7 @@ _ANY_ORDER = frozenset(
     ("auto_augment", "rand_augment", "random_grayscale", "random_resized_crop", "trivial_augment_wide")
 )  # fmt: skip
 # Where a chain begins: in a file, or in pixels of a mode of PIL's.
-FILE, RGB, L, TENSOR = "file", "RGB", "L", "tensor of a file"
+BEGINNINGS = FILE, RGB, L, TENSOR = "file", "RGB", "L", "tensor of a file"
 _BEGINNINGS = {
     FILE: Node("decode", {"mode": "RGB"}),
     RGB: Node("from_array", {"mode": "RGB"}),
@@ -43,22 +43,33 @@ class Like(NamedTuple):
         return cls(type(made), isinstance(made, torch.Tensor) and made.stride(0) == 1)
 
 
+class Known:
+    """What was found out about a form, of one beginning: a picture of one channel is another tensor than one of three."""
+
+    def __init__(self) -> None:
+        self.checked = 0  # images that were made both ways
+        self.like: Any = None  # Like, of what came out by Python
+
+
 class Form:
     """Not thread-safe in what is learned."""
 
     def __init__(self, nodes: list[Node], maker: ImageMaker) -> None:
         self.nodes = nodes
         self.makes_tensor = any(node.op in TO_TENSOR for node in nodes)
-        self.checked = 0  # images that were made both ways
-        self.trusted = True  # none of them differed
-        self.like: Any = None  # Like, of what came out by Python
+        self.trusted = True  # no image that was made both ways differed
+        self.by_beginning: dict[str, Known] = {}
         self._maker = maker
         self._chains: dict[str, Any] = {}
 
-    def know(self, finding: Finding) -> None:
+    def known(self, beginning: str) -> Known:
+        return self.by_beginning.setdefault(beginning, Known())
+
+    def know(self, beginning: str, finding: Finding) -> None:
         """Of another process."""
         self.trusted = self.trusted and finding.same
-        self.checked, self.like = max(self.checked, finding.checked), finding.like
+        known = self.known(beginning)
+        known.checked, known.like = max(known.checked, finding.checked), finding.like
 
     def chain(self, beginning: str) -> Any:
         """headrace._images.Chain from that beginning; None: there is none."""
@@ -100,7 +111,7 @@ class Forms:
     def __init__(self, maker: ImageMaker) -> None:
         self._maker = maker
         self._forms: dict[str, Form] = {}
-        self._known: dict[str, Finding] = {}
+        self._found: dict[tuple[str, str], Finding] = {}  # by other processes
 
     def of(self, leaves: list[Any], nodes: list[Node]) -> Form:
         """`leaves`: the transforms that these nodes stand for."""
@@ -115,19 +126,23 @@ class Forms:
         form = self._forms.get(name)
         if form is None:
             form = self._forms[name] = Form(nodes, self._maker)
-            if (finding := self._known.get(name)) is not None:
-                form.know(finding)
+            self._tell(name, form)
         return form
 
-    def know(self, found: dict[str, Finding]) -> None:
-        """Takes what other processes have found out."""
-        self._known = found
-        for name, form in self._forms.items():
-            if (finding := found.get(name)) is not None:
-                form.know(finding)
+    def _tell(self, name: str, form: Form) -> None:
+        for beginning in BEGINNINGS:
+            if (finding := self._found.get((name, beginning))) is not None:
+                form.know(beginning, finding)
 
-    def found(self) -> Iterator[tuple[str, Finding]]:
-        """What this process knows."""
+    def know(self, found: dict[tuple[str, str], Finding]) -> None:
+        """Takes what other processes have found out."""
+        self._found = found
         for name, form in self._forms.items():
-            if form.checked or not form.trusted:
-                yield name, Finding(form.trusted, form.checked, form.like)
+            self._tell(name, form)
+
+    def found(self) -> Iterator[tuple[tuple[str, str], Finding]]:
+        """What this process knows, by names and beginnings."""
+        for name, form in self._forms.items():
+            for beginning, known in form.by_beginning.items():
+                if known.checked or not form.trusted:
+                    yield (name, beginning), Finding(form.trusted, known.checked, known.like)

@@ -21,6 +21,8 @@ def _normalized(
         return None
     if image.dim() < 3 or image.numel() < _LEAST or image.requires_grad:
         return None
+    if torch.get_num_threads() != 1:
+        return None  # of several, torch may flush denormal numbers in one alone
     if image.device.type != "cpu" or image.layout is not torch.strided or image.is_neg():
         return None
     if api == 2 and 1 in image.shape:

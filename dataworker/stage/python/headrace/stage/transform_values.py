@@ -9,6 +9,7 @@ from PIL import Image
 from . import pixel_memory
 from .plain_pictures import is_pils
 from .recipes import Run
+from .run_forms import Like
 from .tensors import array_of, owned
 
 
@@ -60,16 +61,16 @@ def made_bits(made: Any) -> bytes:
     return bytes((array_of(made) if isinstance(made, torch.Tensor) else made).tobytes())
 
 
-def made_like(run: Run, made: Any) -> Any:
+def made_like(like: Like, made: Any) -> Any:
     """The tensor, of the type and in the order of memory that Python gives it."""
-    return ordered(run, made, run.form.like.channels_last)
+    return ordered(like, made, like.channels_last)
 
 
-def ordered(run: Run, made: Any, channels_last: bool) -> Any:
+def ordered(like: Like, made: Any, channels_last: bool) -> Any:
     """`made`: a tensor, or an array."""
     if not isinstance(made, torch.Tensor):
         made = owned(made)
     if channels_last and not made.stride(0) == 1:
         channels, height, width = made.shape
         made = torch.empty(height, width, channels, dtype=made.dtype).permute(2, 0, 1).copy_(made)
-    return made if run.form.like.kind is torch.Tensor else made.as_subclass(run.form.like.kind)
+    return made if like.kind is torch.Tensor else made.as_subclass(like.kind)

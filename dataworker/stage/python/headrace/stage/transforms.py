@@ -37,7 +37,7 @@ from .finding import FoundOut
 from .plain_pictures import is_pils, is_plain_array
 from .recipes import Choice, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
-from .run_forms import FILE, RGB, TENSOR, Forms, L, Like
+from .run_forms import FILE, RGB, TENSOR, Forms, Known, L, Like
 from .tensor_order import has_channels_last
 from .tensors import Undecoded, room_for, settle
 from .transform_values import (
@@ -203,9 +203,12 @@ class Performer:
         if chain is None:
             return None
         with self._drawing if chain.is_random else nullcontext():
-            return self._made(run, chain, value, pixels, source)
+            return self._made(run, beginning, value, pixels, source)
 
-    def _made(self, run: Run, chain: Any, value: Any, pixels: Any, source: Source | None) -> Any:
+    def _made(
+        self, run: Run, beginning: str, value: Any, pixels: Any, source: Source | None
+    ) -> Any:
+        chain, known = run.form.chain(beginning), run.form.known(beginning)
         state = torch.get_rng_state() if chain.is_random else None
         words = _NOTHING_DRAWN if state is None else state.numpy()
         # Into a tensor at once, where that is what a run makes.
@@ -217,8 +220,8 @@ class Performer:
         )
         if array is None:
             return None
-        checked = run.form.checked < CHECKS
-        made = self._compare(run, value, source, array, state) if checked else None
+        checked = known.checked < CHECKS
+        made = self._compare(run, known, value, source, array, state) if checked else None
         if run.form.trusted and (
             source is not None or not isinstance(value, DeferredImage | Pixels)
         ):
@@ -229,11 +232,11 @@ class Performer:
             torch.set_rng_state(state)
         if source is not None:
             self._maker.use(source)
-        return made_like(run, array) if run.form.makes_tensor else Pixels(array, value.info)
+        return made_like(known.like, array) if run.form.makes_tensor else Pixels(array, value.info)
 
     def _of_tensor(self, run: Run, undecoded: Undecoded) -> Any:
         """What the run makes of a tensor that nobody has decoded, from its file."""
-        chain = run.form.chain(TENSOR)
+        chain, known = run.form.chain(TENSOR), run.form.known(TENSOR)
         if chain is None:
             return None
         with self._drawing if chain.is_random else nullcontext():
@@ -246,25 +249,26 @@ class Performer:
             last = has_channels_last(run.form.nodes, undecoded.size, drawn)
             if last is None:
                 return None
-            if run.form.checked < CHECKS:
+            if known.checked < CHECKS:
                 return self._compare_tensor(run, settle(undecoded), array, state, last)
             if state is not None:
                 torch.set_rng_state(state)
-        return ordered(run, array, last)
+        return ordered(known.like, array, last)
 
     def _compare_tensor(self, run: Run, value: Any, array: Any, state: Any, last: bool) -> Any:
         """Does what _compare does."""
+        known = run.form.known(TENSOR)
         with self._off():
             made = by_hand(run, value)
-        run.form.like = Like.of(made)
+        known.like = Like.of(made)
         self._maker.news += 1
         same = state is None or bytes(torch.get_rng_state().numpy()) == bytes(state.numpy())
         if not same or not isinstance(made, torch.Tensor) or bits(made) != made_bits(array):
             self._distrust(run)
-        elif ordered(run, array, last).stride() != made.stride():
+        elif ordered(known.like, array, last).stride() != made.stride():
             run.form.trusted = False  # a part of a larger one, as its strides tell
         else:
-            run.form.checked += 1
+            known.checked += 1
         return made
 
     def _beginning(self, value: Any) -> tuple[str, Any, Source | None]:
@@ -283,7 +287,9 @@ class Performer:
             return "", None, None
         return (RGB if array.ndim == 3 and array.shape[2] == 3 else L), array, None
 
-    def _compare(self, run: Run, value: Any, source: Source | None, array: Any, state: Any) -> Any:
+    def _compare(
+        self, run: Run, known: Known, value: Any, source: Source | None, array: Any, state: Any
+    ) -> Any:
         """What Python makes of it, which is the same."""
         image = self._maker.by_pil(source) if source is not None else shown(value)
         with self._off():
@@ -291,9 +297,9 @@ class Performer:
         same = state is None or bytes(torch.get_rng_state().numpy()) == bytes(state.numpy())
         self._maker.news += 1
         if same and bits(made) == made_bits(array):
-            run.form.checked += 1
-            run.form.like = Like.of(made)
-            if run.form.makes_tensor and made_like(run, array).stride() != made.stride():
+            known.checked += 1
+            known.like = Like.of(made)
+            if run.form.makes_tensor and made_like(known.like, array).stride() != made.stride():
                 run.form.trusted = False  # a part of a larger one, as its strides tell
             return made
         self._distrust(run)
