@@ -30,12 +30,12 @@ def native_calls(maker, transform):
     """Of eight calls with the same bits, those that a chain made."""
     from headrace.stage import transforms
 
-    calls, real = [], transforms._ordered
-    transforms._ordered = lambda *args: calls.append(1) or real(*args)
+    calls, real = [], transforms.made_like
+    transforms.made_like = lambda *args: calls.append(1) or real(*args)
     for seed in range(8):
         mine, theirs = both_ways(maker, transform, seed)
         assert torch.equal(mine, theirs) and mine.stride() == theirs.stride()
-    transforms._ordered = real
+    transforms.made_like = real
     return len(calls)
 
 

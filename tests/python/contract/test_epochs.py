@@ -13,7 +13,7 @@ import pytest
 import torch
 from headrace.loader.seam import state_of
 from headrace.service.session import SessionHandle
-from headrace.stage import wire
+from headrace.stage import fresh_pictures, wire
 from headrace.stage.checkpoint import Checkpoint
 from headrace.stage.lane_requests import Requests
 from headrace.stage.recipes import Recipe
@@ -225,7 +225,10 @@ def test_a_lane_whose_code_opens_no_picture_is_forked_once(counted):
     assert counted.since("make") == (0, 0)
 
 
-def test_pictures_that_come_later_are_made_natively_from_the_next_epoch_on(photos, counted):
+def test_pictures_that_come_later_are_made_natively_from_the_next_epoch_on(
+    photos, counted, monkeypatch
+):
+    monkeypatch.setattr(fresh_pictures, "LEAST", 4)
     data = Numbers()
     loader = loader_of(data)
     counted.calls(Checkpoint, "make")
@@ -238,8 +241,9 @@ def test_pictures_that_come_later_are_made_natively_from_the_next_epoch_on(photo
         assert counted.since("make")[1] >= forks and (forks or not counted.since("make")[1])
 
 
-def test_a_lane_that_defers_no_picture_is_forked_once(photos, counted):
+def test_a_lane_that_defers_no_picture_is_forked_once(photos, counted, monkeypatch):
     """Also where it opens some. One that is deferred later is seen, and the next lanes defer."""
+    monkeypatch.setattr(fresh_pictures, "LEAST", 4)
     data = Pictures(sorted(photos.glob("*/*.jpg")))
     loader = loader_of(data)
     counted.calls(Checkpoint, "make")
