@@ -18,6 +18,7 @@ from ..process.output import flush
 from ..records import dataclass
 from . import ahead, bad_samples, declared_here, doubts, functions, leaves, memory, wire
 from .checkpoint import Checkpoint, Handed, Received
+from .fresh_pictures import LEAST
 from .kept_batches import KeptBatches, Made
 from .lane_images import keep_pictures, native_images, opened_pictures
 from .lane_requests import Again, Asked, Requests, turn_of, unmade
@@ -209,8 +210,8 @@ class LanePort:
             return
         if not declared_here.finds():
             self.lessons.items.made(self._lane, samples)
-        if self._kit is not None:
-            self.lessons.fresh.note(self._lane, self._kit.maker.fresh)
+        fresh = LEAST * self._opened() if self._kit is None else self._kit.maker.fresh  # or many
+        self.lessons.fresh.note(self._lane, fresh)
         news = functions.news() + (self._kit.news if self._kit is not None else 0)
         noted = news, self._opened(), self._defers()
         if noted != self._noted:
