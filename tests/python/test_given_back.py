@@ -187,3 +187,49 @@ def test_lanes_find_the_programs_objects_as_they_were(tmp_path):
 def test_the_trainer_finds_them_so_too(tmp_path):
     made, path = _epochs(tmp_path, workers=0)
     assert made == [[0] * 24] * 3 and path == "local"
+
+
+class Loader:
+    """As a DataLoader's parts are asked for: one is a property of the program's."""
+
+    def __init__(self):
+        self.dataset = Whole()
+
+    @property
+    def worker_init_fn(self):
+        raise RuntimeError("stock does not ask")
+
+
+@ONLY_HERE
+def test_no_code_of_the_programs_runs_for_it():
+    loader = Loader()
+    for one in loader.dataset.all():
+        vars(one)
+    assert attributes.give_back_of(loader) > 1
+
+
+@ONLY_HERE
+def test_a_loader_of_which_nothing_is_to_give_is_left_alone(monkeypatch):
+    walks, loader, give = [], Loader(), attributes.GiveBack()
+    real = attributes.give_back_of
+    monkeypatch.setattr(
+        attributes, "give_back_of", lambda one: walks.append(real(one)) or walks[-1]
+    )
+    for number in range(12):
+        if number < 3:
+            vars(loader.dataset.part)
+        give(loader)
+    assert [bool(given) for given in walks] == [True] * 3 + [False] * 4
+
+
+@ONLY_HERE
+def test_objects_of_which_a_library_has_a_part_stay_as_they_are():
+    import decimal
+
+    class Price(decimal.Decimal):
+        pass
+
+    price = Price(1)
+    price.currency = "EUR"
+    vars(price)
+    assert given([price], {"a": price}) == 0 and price.currency == "EUR"

@@ -181,15 +181,20 @@ def test_a_lane_keeps_until_it_has_spent_its_part(worker):
     assert worker.entries == 40 > before, "later all are kept"
 
 
-def test_a_first_iteration_that_keeps_none_names_few(worker):
-    """Though there is something to be found, of another program's."""
+def asking():
+    """A leaf, and the data that it was asked to name."""
     asked = []
 
     def form(data):
         asked.append(data)
         return encoded(data)
 
-    of = ByteLeaf("test", lambda: "build", form)
+    return ByteLeaf("test", lambda: "build", form), asked
+
+
+def test_a_first_iteration_that_keeps_none_names_few(worker):
+    """Though there is something to be found, of another program's."""
+    of, asked = asking()
     worker.lane()
     call(leaf(), b"something else, so that there is an index")
     worker.lane(first=True)
@@ -210,13 +215,7 @@ def test_what_one_lane_keeps_in_the_first_iteration_the_next_ones_find(worker, a
 
 
 def test_what_was_not_worth_its_keeping_is_named_once_in_a_while(worker):
-    asked = []
-
-    def form(data):
-        asked.append(data)
-        return encoded(data)
-
-    of = ByteLeaf("test", lambda: "build", form)
+    of, asked = asking()
     worker.lane()
     call(leaf(), b"something else, so that there is an index")
     worker.lane()

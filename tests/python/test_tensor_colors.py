@@ -5,6 +5,7 @@ import random
 import warnings
 
 import torch
+from support import stage_pictures
 from support.own_process import in_own_process
 from torchvision import transforms as v1
 from torchvision import tv_tensors
@@ -14,12 +15,8 @@ SEED = 20261130
 
 
 def enable():
-    from headrace.stage import images
-
     torch.set_num_threads(1)
-    images.enable([])
-    images._current.on = True
-    return images._current
+    return stage_pictures.enable()._current
 
 
 def pictures(rng, case):

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import torch
+from support import stage_pictures
 from support.own_process import in_own_process
 from torchvision import transforms as v1
 from torchvision import tv_tensors
@@ -15,12 +16,8 @@ SEED = 20261201
 
 
 def enable():
-    from headrace.stage import images
-
     torch.set_num_threads(1)
-    images.enable([])
-    images._current.on = True
-    return images._current
+    return stage_pictures.enable()._current
 
 
 def tensors(rng):
@@ -143,6 +140,20 @@ def test_what_it_makes_can_grow_as_torchs():
         for _ in range(4):
             made = functional.normalize(image, [0.5] * 3, [0.5] * 3)
         assert made.resize_(4, 70, 80).shape == (4, 70, 80)
+
+
+@in_own_process
+def test_where_torch_has_several_threads_it_is_torchs():
+    """One of which alone may flush denormal numbers to zero."""
+    from headrace import _images
+
+    enable()
+    image, made = torch.rand(3, 70, 80), []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        _images.normalize_floats = lambda *args, by=threads: made.append(by)
+        v1.functional.normalize(image, [0.5] * 3, [0.5] * 3)
+    assert made == [1]
 
 
 @in_own_process

@@ -14,13 +14,13 @@ import struct
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..native import binding
 from . import leaf_cost
+from .descriptors import file_of
 
 OF_FILE = 1 << 63  # as LeafShelf::kOfFile
 HEADER = struct.Struct("<16Q")
@@ -99,7 +99,7 @@ class Files:
         if number in self._open:
             self._open.move_to_end(number)
             fd, file = self._open[number]
-            if _file(fd) == file:
+            if file_of(fd) == file:
                 return fd
             del self._open[
                 number
@@ -107,12 +107,12 @@ class Files:
         while len(self._open) >= _most_open():
             self._forget(next(iter(self._open)))
         fd = self._open_file(number)
-        self._open[number] = fd, _file(fd)
+        self._open[number] = fd, file_of(fd)
         return fd
 
     def _forget(self, number: int) -> None:
         fd, file = self._open.pop(number, (-1, (-1, -1)))
-        if fd >= 0 and _file(fd) == file:
+        if fd >= 0 and file_of(fd) == file:
             os.close(fd)
 
     def _fill(self, fd: int, memory: memoryview, place: Place) -> bool:
@@ -188,10 +188,3 @@ def _most_open() -> int:
     """Descriptors are the program's, too."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return _MOST_OPEN if soft < 0 else max(1, min(_MOST_OPEN, soft // 16))
-
-
-def _file(fd: int) -> tuple[int, int]:
-    with suppress(OSError):
-        state = os.fstat(fd)
-        return state.st_dev, state.st_ino
-    return -1, -1

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .descriptors import file_of
+
 LEAST = 256 << 10  # bytes; to map fewer, and to enter their pages, takes as long as to copy them
 # So many parts are alive in a process at the most: those of a few batches.
 MOST = 1024
@@ -74,12 +76,12 @@ class SegmentMap(_Map):
         self._fd = -1
         super().__init__(fd, 0, size, mmap.MAP_SHARED, mmap.PROT_READ)
         self._fd = os.dup(fd)
-        self._file = _file(self._fd)
-        self._file_of, self._close = _file, os.close  # the module's names may be gone at the end
+        self._file = file_of(self._fd)
+        self._file_of, self._close = file_of, os.close  # the module's names may be gone at the end
 
     def part(self, begin: int, size: int) -> Any:
         """uint8 [size], writable. Raises OSError."""
-        if _file(self._fd) != self._file:
+        if file_of(self._fd) != self._file:
             raise OSError("the program has closed it, and the number may be another file's")
         first = begin // mmap.PAGESIZE * mmap.PAGESIZE
         access = mmap.PROT_READ | mmap.PROT_WRITE
@@ -131,12 +133,3 @@ def own(view: memoryview) -> Any:
         except OSError:
             pass
     return np.frombuffer(view, np.uint8).copy()
-
-
-def _file(fd: int) -> tuple[int, int]:
-    """Which file a descriptor is of; (-1, -1): of none."""
-    try:
-        state = os.fstat(fd)
-    except OSError:
-        return -1, -1
-    return state.st_dev, state.st_ino

@@ -9,6 +9,7 @@ import os
 import struct
 from typing import Any
 
+from .descriptors import file_of
 from .leaf_keys import Key
 
 UNIT = 64  # places of entries are multiples of it
@@ -23,7 +24,7 @@ class Segment:
     def __init__(self, capacity: int) -> None:
         """Raises OSError: there is no descriptor."""
         self._fd = os.memfd_create("headrace-leaves", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        self._file = _file(self._fd)
+        self._file = file_of(self._fd)
         self.capacity, self.filled = capacity, 0
         self.rows: list[bytes] = []
 
@@ -50,23 +51,14 @@ class Segment:
         return self._fd, len(self.rows), self.filled + len(rows)
 
     def drop(self) -> None:
-        if _file(self._fd) == self._file:
+        if file_of(self._fd) == self._file:
             os.close(self._fd)
 
     def _write(self, parts: tuple[Any, ...], at: int) -> None:
-        if _file(self._fd) != self._file:
+        if file_of(self._fd) != self._file:
             raise OSError("the program has closed it, and the number may be another file's")
         global writes
         writes += 1
         size = sum(map(len, parts))
         if os.pwritev(self._fd, parts, at) != size:
             raise OSError("a memory file takes no more")
-
-
-def _file(fd: int) -> tuple[int, int]:
-    """Which file a descriptor is of; (-1, -1): of none."""
-    try:
-        state = os.fstat(fd)
-    except OSError:
-        return -1, -1
-    return state.st_dev, state.st_ino
